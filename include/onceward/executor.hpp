@@ -1,0 +1,58 @@
+// Executor, Clock and Random: the only ways in which Onceward learns of time, chance and threads.
+// The proxy gives each worker thread one Executor; the simulation runs everything on one fake one.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace onceward {
+
+using Duration = std::chrono::milliseconds;
+using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // what records carry
+using MonoTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Time since 1970. It may be derived from a monotonic clock; it must not be used to measure.
+  virtual Timestamp now() const = 0;
+  // Never goes back and never jumps; deadlines and leases are measured on it.
+  virtual MonoTime mono() const = 0;
+};
+
+class Random {
+ public:
+  virtual ~Random() = default;
+  virtual void fill(std::span<std::uint8_t> bytes) = 0;  // unpredictable; callable from any thread
+};
+
+// Something that is to be called once on an executor's thread. It is an intrusive list node, owned by
+// whoever waits (usually a coroutine frame), so that posting allocates nothing and one wake-up can
+// carry a whole commit batch.
+struct Completion {
+  Completion* next = nullptr;
+  void (*run)(Completion*) = nullptr;
+};
+
+// A one-shot timer, owned by whoever waits; must be cancelled or fired before it is destroyed.
+struct Timer {
+  void (*run)(Timer*) = nullptr;
+  MonoTime at{};
+  std::size_t heap_slot = npos;  // the executor's; npos when not armed
+  static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+  bool armed() const { return heap_slot != npos; }
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // Any thread. Runs the chain of completions (linked by `next`) in order on this executor's thread.
+  virtual void post(Completion* first) = 0;
+  // Only on this executor's thread.
+  virtual void arm(Timer& timer, MonoTime at) = 0;  // re-arming moves it
+  virtual void cancel(Timer& timer) = 0;            // harmless when not armed
+};
+
+}  // namespace onceward
