@@ -243,8 +243,8 @@ std::optional<Timestamp> gone_at(const Record& stored) {
 bool is_consistent(const Record& record) {
   if (record.epoch == 0 || !record.request) return false;
   if (record.lease_until > record.hold_until) return false;
-  if (record.response && record.state != State::succeeded && record.state != State::failed) return false;
-  return record.updated_at >= record.created_at || record.state == State::expired;
+  // No statement about created_at and updated_at: a wall clock may have been set back between them.
+  return !record.response || record.state == State::succeeded || record.state == State::failed;
 }
 
 }  // namespace onceward
