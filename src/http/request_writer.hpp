@@ -1,0 +1,28 @@
+// Builds the head of the request that goes to the upstream, into a reused buffer. Pure; used by the
+// relay and by whoever sends a captured request.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "http/head.hpp"
+
+namespace onceward::http {
+
+struct ForwardOptions {
+  std::string_view peer_address;                      // appended to X-Forwarded-For; empty: none
+  bool tls = false;                                   // X-Forwarded-Proto: https
+  std::span<const std::string_view> protected_names;  // never removed by a Connection header
+  std::span<const std::string_view> drop;             // lines of these names are left out (ours replace them)
+  std::string_view extra_lines;                       // "Name: value\r\n" lines, appended
+  std::string_view base_path;                         // of the upstream's URL, put before the target
+  std::string_view host;                              // replaces the client's Host; empty: as sent
+  bool upgrade = false;                               // keep Upgrade and Connection: upgrade
+};
+
+// `body` is how the body will be framed to the upstream, which may differ from how it came.
+void write_request_head(std::string& out, const RequestHead& request, Body body,
+                        const ForwardOptions& options);
+
+}  // namespace onceward::http

@@ -1,0 +1,41 @@
+// Worker: one thread's event loop and the Executor of everything that runs on it. main() makes one per
+// core; sockets, timers and coroutines of a worker are touched by its own thread only. Asio stays
+// behind the pimpl (worker_io.hpp shows it to the files of this module).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "onceward/executor.hpp"
+
+namespace onceward::http {
+
+class Worker final : public Executor {
+ public:
+  Worker();
+  // Everything started on it (connections, sleeping tasks) must have ended: suspended frames are never
+  // destroyed, so they would leak.
+  ~Worker() override;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void post(Completion* first) override;
+  void arm(Timer& timer, MonoTime at) override;
+  void cancel(Timer& timer) override;
+
+  // Any thread: runs the job on the worker's thread. For starting and stopping things, not for requests.
+  void call(std::function<void()> job);
+
+  void run();   // makes the calling thread the worker's; returns after stop()
+  void stop();  // any thread
+
+  static MonoTime now() { return std::chrono::steady_clock::now(); }
+
+  struct Loop;  // worker_io.hpp
+  Loop& loop() { return *loop_; }
+
+ private:
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace onceward::http
