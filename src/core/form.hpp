@@ -1,5 +1,5 @@
 // Canonical application/x-www-form-urlencoded: pairs decoded and sorted by name, the order within a
-// name kept. `a` and `a=` stay different, because some frameworks tell them apart. Scratch per thread.
+// name kept. `a` and `a=` stay different, because some frameworks tell them apart. Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Canonical multipart/form-data: the parts, not the boundary, which clients make anew for every
-// attempt. Per part the header lines (names in lower case, sorted) and the body. Scratch per thread.
+// attempt. Per part the header lines (names in lower case, sorted) and the body. Pure.
 #pragma once
 
 #include <string>

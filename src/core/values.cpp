@@ -1,0 +1,70 @@
+#include "onceward/values.hpp"
+
+#include <array>
+
+#include "base/assert.hpp"
+#include "base/hex.hpp"
+
+namespace onceward {
+namespace {
+
+constexpr std::array<std::string_view, 7> state_names{"claimed",  "processing", "succeeded", "failed",
+                                                      "released", "unknown",    "expired"};  // from 1
+
+constexpr std::array<std::string_view, 9> cause_names{"none",          "timeout",         "reset",
+                                                      "half_answer",   "upstream_status", "owner_lost",
+                                                      "store_failure", "declared",        "shutdown"};
+
+constexpr bool is_hyphen_position(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string_view to_string(State state) {
+  const std::size_t index = static_cast<std::size_t>(state) - 1;
+  ONCEWARD_ASSERT(index < state_names.size());
+  return state_names[index];
+}
+
+std::string_view to_string(UnknownCause cause) {
+  const auto index = static_cast<std::size_t>(cause);
+  ONCEWARD_ASSERT(index < cause_names.size());
+  return cause_names[index];
+}
+
+std::optional<State> state_from_string(std::string_view text) {
+  for (std::size_t i = 0; i < state_names.size(); ++i)
+    if (state_names[i] == text) return static_cast<State>(i + 1);
+  return std::nullopt;
+}
+
+std::string to_string(const OperationId& id) {
+  std::string text = to_hex(id.data);
+  for (std::size_t at : {8U, 13U, 18U, 23U}) text.insert(at, 1, '-');
+  return text;
+}
+
+std::optional<OperationId> operation_id_from_string(std::string_view text) {
+  if (text.size() != 36) return std::nullopt;
+  OperationId id;
+  std::size_t digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_hyphen_position(i)) {
+      if (text[i] != '-') return std::nullopt;
+      continue;
+    }
+    const int value = hex_value(text[i]);
+    if (value < 0) return std::nullopt;
+    auto& byte = id.data[digits++ / 2];
+    byte = static_cast<std::uint8_t>(byte << 4 | value);
+  }
+  return id;
+}
+
+}  // namespace onceward
