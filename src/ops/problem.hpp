@@ -53,8 +53,10 @@ struct ProblemKind {
   std::string_view detail;  // used when the caller has nothing more exact to say
   std::string_view advice;  // what a client should do, for the published page
   bool retryable;           // the same request with the same key, later, may succeed
-  bool safe_new_key;        // provably nothing was executed, so a new key cannot cause a second effect
-  bool retry_after;         // the answer carries Retry-After
+  // Provably nothing was ever executed under this key, so a new key cannot cause a second effect. False
+  // where the answer was decided before the key's record was looked at: an earlier attempt may have run.
+  bool safe_new_key;
+  bool retry_after;  // the answer carries Retry-After
 };
 
 const ProblemKind& problem_kind(ProblemCode code);
@@ -70,11 +72,13 @@ struct Problem {
   int original_status = 0;                    // 0: none
   std::string_view location = {};             // empty: none; the original answer's Location
   std::optional<std::chrono::milliseconds> retry_after = {};  // of codes with Retry-After; default 1 s
+  std::optional<bool> safe_new_key = {};                      // where the caller knows better than the table
 };
 
 int problem_status(const Problem& problem);
 std::string problem_json(const Problem& problem);
-// Whole lines, each ending in CRLF: Content-Type, Cache-Control, Link, and Retry-After where it applies.
+// Whole lines, each ending in CRLF: Content-Type, Cache-Control, Link, and WWW-Authenticate and Retry-After
+// where they apply.
 std::string problem_headers(const Problem& problem);
 
 // "/.well-known/onceward/problems/<CODE>": a URI reference that resolves on the proxy itself.
