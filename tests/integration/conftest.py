@@ -1,0 +1,111 @@
+"""Fixtures. Most tests share one proxy per store (`zoo`), apart from each other by their keys; a test that
+breaks things starts its own with `serve`."""
+
+import os
+import sys
+import uuid
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from support import onceward as process  # noqa: E402
+from support.gate import Gate  # noqa: E402
+from support.onceward import Onceward  # noqa: E402
+from support.upstream import Upstream  # noqa: E402
+from support.zoo import OPERATIONS  # noqa: E402
+
+NO_BINARY_NEEDED = {"test_helpers.py"}
+
+
+def pytest_collection_modifyitems(items):
+    if os.access(process.binary(), os.X_OK):
+        return
+    skip = pytest.mark.skip(reason=f"no binary at {process.binary()}")
+    for item in items:
+        if item.path.name not in NO_BINARY_NEEDED:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def upstream():
+    """Shared; told apart by key and by script name."""
+    shared = Upstream()
+    yield shared
+    shared.stop()
+    assert not shared.malformed, f"the proxy sent malformed requests: {shared.malformed}"
+
+
+@pytest.fixture(scope="session", params=["memory", "file"])
+def zoo(request, upstream, tmp_path_factory):
+    """A proxy with an operation for every rule; every test that uses it runs once per store."""
+    proxy = Onceward(tmp_path_factory.mktemp("zoo"), upstream, request.param, OPERATIONS).start()
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture(scope="session")
+def memory_zoo(upstream, tmp_path_factory):
+    """The same with the memory store only, for what does not depend on the store."""
+    proxy = Onceward(tmp_path_factory.mktemp("memory-zoo"), upstream, "memory", OPERATIONS).start()
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def serve(tmp_path, upstream):
+    """Starts proxies of the test's own; stopped, and checked, at its end."""
+    started = []
+
+    def start(store="memory", operations=(), to=None, **config):
+        folder = tmp_path / f"proxy{len(started)}"
+        proxy = Onceward(folder, to if to is not None else upstream, store, operations, **config)
+        started.append(proxy)
+        return proxy.start()
+
+    yield start
+    for proxy in started:
+        proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def serve_module(tmp_path_factory, upstream):
+    """Like `serve`, shared by the tests of one file."""
+    started = []
+
+    def start(store="memory", operations=(), to=None, **config):
+        folder = tmp_path_factory.mktemp("proxy")
+        proxy = Onceward(folder, to if to is not None else upstream, store, operations, **config)
+        started.append(proxy)
+        return proxy.start()
+
+    yield start
+    for proxy in started:
+        proxy.stop()
+
+
+@pytest.fixture
+def own_upstream():
+    """An upstream for tests that stop it or look at its connections."""
+    own = Upstream()
+    yield own
+    if not own.ended.is_set():
+        own.stop()
+    assert not own.malformed, f"the proxy sent malformed requests: {own.malformed}"
+
+
+@pytest.fixture
+def gate(own_upstream):
+    between = Gate(own_upstream.port)
+    yield between
+    between.close()
+
+
+@pytest.fixture
+def key():
+    return f"key-{uuid.uuid4()}"
+
+
+@pytest.fixture
+def other_key():
+    return f"other-{uuid.uuid4()}"
