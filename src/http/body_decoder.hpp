@@ -40,13 +40,15 @@ class BodyDecoder {
     trailer,
     bad
   };
-  Step next_chunk_size(std::string_view input);
-  Step next_trailer(std::string_view input);
+  Step take_data(std::string_view rest);
+  Step take_chunk_end(std::string_view rest);
+  Step take_chunk_size(std::string_view rest);
+  Step take_trailer(std::string_view rest);
   Step fail();
 
   State state_ = State::end;
   std::uint64_t left_ = 0;
-  std::size_t trailer_bytes_ = 0;
+  std::size_t extra_bytes_ = 0;
 };
 
 }  // namespace onceward::http

@@ -2,6 +2,7 @@
 // framing, which the server writes anew. Pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,0 +1,139 @@
+#include "http/parser.hpp"
+
+#include <cstring>
+
+#include "http/chars.hpp"
+#include "http/framing.hpp"
+
+namespace onceward::http {
+namespace {
+
+using Status = HeadParse::Status;
+
+HeadParse bad(std::string_view detail, int answer = 400) { return {Status::bad, 0, answer, detail}; }
+
+// Walks over one head; every take_ function leaves the position behind what it took.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view input) : begin_(input.data()), at_(begin_), end_(begin_ + input.size()) {}
+
+  std::size_t used() const { return static_cast<std::size_t>(at_ - begin_); }
+  bool at_end() const { return at_ == end_; }
+
+  template <class Accepts>
+  std::string_view take_while(Accepts accepts) {
+    const char* from = at_;
+    while (at_ != end_ && accepts(*at_)) ++at_;
+    return {from, static_cast<std::size_t>(at_ - from)};
+  }
+  bool take(std::string_view text) {
+    if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
+    if (std::memcmp(at_, text.data(), text.size()) != 0) return false;
+    at_ += text.size();
+    return true;
+  }
+  bool take_line_end() { return take("\r\n"); }
+
+ private:
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+};
+
+// Returns static text when the lines are bad; empty when they are fine up to the empty line.
+std::string_view take_headers(Cursor& cursor, HeaderList& headers) {
+  while (!cursor.take_line_end()) {
+    const std::string_view name = cursor.take_while(is_token_char);
+    if (name.empty()) return "a header line without a valid name";
+    if (!cursor.take(":")) return "a header name with an invalid character";
+    const std::string_view value = cursor.take_while(is_value_char);
+    if (!cursor.take_line_end()) return "a header value with an invalid character";
+    headers.add(name, trim(value));
+  }
+  return {};
+}
+
+// -1: not HTTP/1.x at all; -2: another version of HTTP.
+int take_version(Cursor& cursor) {
+  if (!cursor.take("HTTP/")) return -1;
+  const std::string_view digits =
+      cursor.take_while([](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  if (digits == "1.1") return 1;
+  if (digits == "1.0") return 0;
+  return digits.size() == 3 && digits[1] == '.' && digits[0] != '.' && digits[2] != '.' ? -2 : -1;
+}
+
+bool connection_persists(const HeaderList& headers, int minor) {
+  bool close = false;
+  bool keep = minor == 1;
+  for (const HeaderView& field : headers) {
+    if (field.name.size() != 10 || !same_name(field.name, "Connection")) continue;
+    close = close || has_token(field.value, "close");
+    keep = keep || has_token(field.value, "keep-alive");
+  }
+  return keep && !close;
+}
+
+}  // namespace
+
+std::size_t find_head_end(std::string_view input, std::size_t from) {
+  while (from < input.size()) {
+    const void* found = std::memchr(input.data() + from, '\n', input.size() - from);
+    if (!found) return 0;
+    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - input.data());
+    // A bare LF can never become a valid head: call it whole, so that it is refused now.
+    if (at == 0 || input[at - 1] != '\r') return at + 1;
+    if (at == 1 || input[at - 2] == '\n') return at + 1;
+    from = at + 1;
+  }
+  return 0;
+}
+
+HeadParse parse_request_head(std::string_view input, RequestHead& out) {
+  out.clear();
+  const std::size_t end = find_head_end(input);
+  if (end == 0) return {};
+  Cursor cursor(input.substr(0, end));
+  out.method = cursor.take_while(is_token_char);
+  if (out.method.empty() || !cursor.take(" ")) return bad("the request line has no valid method");
+  out.target = cursor.take_while(is_target_char);
+  if (out.target.empty() || !cursor.take(" ")) return bad("the request line has no valid target");
+  out.minor = take_version(cursor);
+  if (out.minor == -2) return bad("only HTTP/1.0 and HTTP/1.1 are spoken here", 505);
+  if (out.minor < 0 || !cursor.take_line_end()) return bad("the request line has no valid version");
+  if (const std::string_view detail = take_headers(cursor, out.headers); !detail.empty()) return bad(detail);
+
+  const Framing framing = check_framing(out);
+  if (!framing.ok()) return bad(framing.detail, framing.answer);
+  const Framing target = check_target(out);
+  if (!target.ok()) return bad(target.detail, target.answer);
+  out.body = framing.body;
+  out.keep_alive = connection_persists(out.headers, out.minor);
+  if (out.minor == 1 && !out.body.empty()) out.expect_continue = out.headers.find("Expect").has_value();
+  return {Status::done, cursor.used(), 0, {}};
+}
+
+HeadParse parse_response_head(std::string_view input, std::string_view request_method, ResponseHead& out) {
+  out.clear();
+  const std::size_t end = find_head_end(input);
+  if (end == 0) return {};
+  Cursor cursor(input.substr(0, end));
+  out.minor = take_version(cursor);
+  if (out.minor < 0 || !cursor.take(" ")) return bad("the status line has no valid version");
+  const std::string_view digits = cursor.take_while([](char c) { return c >= '0' && c <= '9'; });
+  if (digits.size() != 3) return bad("the status line has no valid status");
+  for (char digit : digits) out.status = out.status * 10 + (digit - '0');
+  if (out.status < 100 || out.status > 599) return bad("the status line has no valid status");
+  if (cursor.take(" ")) out.reason = cursor.take_while(is_value_char);
+  if (!cursor.take_line_end()) return bad("the status line is malformed");
+  if (const std::string_view detail = take_headers(cursor, out.headers); !detail.empty()) return bad(detail);
+
+  const Framing framing = check_response_framing(out, request_method);
+  if (!framing.ok()) return bad(framing.detail, framing.answer);
+  out.body = framing.body;
+  out.keep_alive = out.body.kind != Body::Kind::until_close && out.status != 101 &&
+                   connection_persists(out.headers, out.minor);
+  return {Status::done, cursor.used(), 0, {}};
+}
+
+}  // namespace onceward::http
