@@ -1,0 +1,287 @@
+#include "core/record_codec.hpp"
+
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "core/crc32c.hpp"
+#include "core/transition.hpp"
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t crc_at = 1;
+constexpr std::size_t length_at = 5;
+constexpr std::size_t head_bytes = 9;
+
+enum Flag : std::uint8_t { has_response = 1, body_omitted = 2, is_bound = 4, has_evidence = 8 };
+
+template <std::size_t N>
+void put_bytes(std::string& out, const std::array<std::uint8_t, N>& bytes) {
+  out.append(reinterpret_cast<const char*>(bytes.data()), N);
+}
+
+void put_byte(std::string& out, std::uint8_t value) { out.push_back(static_cast<char>(value)); }
+
+void put_number(std::string& out, std::uint64_t value) {
+  char buffer[10];
+  std::size_t used = 0;
+  for (; value >= 0x80; value >>= 7) buffer[used++] = static_cast<char>(value | 0x80);
+  buffer[used++] = static_cast<char>(value);
+  out.append(buffer, used);
+}
+
+void put_signed(std::string& out, std::int64_t value) {
+  put_number(out, (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+}
+
+// Times lie close together, so they are kept as distances; unsigned, so that extremes wrap harmlessly.
+void put_time(std::string& out, Timestamp time, Timestamp base) {
+  const auto distance = static_cast<std::uint64_t>(time.time_since_epoch().count()) -
+                        static_cast<std::uint64_t>(base.time_since_epoch().count());
+  put_signed(out, static_cast<std::int64_t>(distance));
+}
+
+void put_text(std::string& out, std::string_view text) {
+  put_number(out, text.size());
+  out.append(text);
+}
+
+void put_request(std::string& out, const RequestInfo& request) {
+  put_text(out, request.tenant);
+  put_text(out, request.operation);
+  put_text(out, request.key_hint);
+  put_number(out, request.leaves.size());
+  for (const Leaf& leaf : request.leaves) {
+    put_text(out, leaf.pointer);
+    for (int shift = 0; shift < 64; shift += 8)
+      put_byte(out, static_cast<std::uint8_t>(leaf.digest >> shift));
+  }
+}
+
+void put_response(std::string& out, const Response& response) {
+  put_number(out, response.status);
+  put_text(out, response.headers);
+  put_text(out, response.body);
+}
+
+std::uint8_t flags_of(const Record& record) {
+  std::uint8_t flags = 0;
+  if (record.response) flags |= has_response;
+  if (record.response && record.response->body_omitted) flags |= body_omitted;
+  if (record.fingerprint.bound()) flags |= is_bound;
+  if (record.evidence != Evidence{}) flags |= has_evidence;
+  return flags;
+}
+
+void put_u32(char* at, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(value >> (8 * i));
+}
+
+std::uint32_t get_u32(const char* at) {
+  std::uint32_t value = 0;
+  for (int i = 3; i >= 0; --i) value = (value << 8) | static_cast<std::uint8_t>(at[i]);
+  return value;
+}
+
+std::uint32_t checksum(std::string_view encoding) {
+  return crc32c(encoding.substr(length_at), crc32c(encoding.substr(0, 1)));
+}
+
+// Takes values off the front. After the first failure everything reads as zero and ok() is false, so
+// that the decoder needs one check at its end.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  bool ok() const { return ok_; }
+  bool at_end() const { return left_.empty(); }
+  std::size_t left() const { return left_.size(); }
+
+  std::string_view take(std::uint64_t count) {
+    if (count > left_.size()) {
+      ok_ = false;
+      left_ = {};
+      return {};
+    }
+    const std::string_view taken = left_.substr(0, static_cast<std::size_t>(count));
+    left_.remove_prefix(static_cast<std::size_t>(count));
+    return taken;
+  }
+  template <std::size_t N>
+  void bytes(std::array<std::uint8_t, N>& to) {
+    const std::string_view from = take(N);
+    if (from.size() == N) std::memcpy(to.data(), from.data(), N);
+  }
+  std::uint8_t byte() {
+    const std::string_view one = take(1);
+    return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
+  }
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 70; shift += 7) {
+      const std::uint8_t next = byte();
+      if (shift == 63 && next > 1) break;
+      value |= static_cast<std::uint64_t>(next & 0x7f) << shift;
+      if (!(next & 0x80)) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+  std::int64_t signed_number() {
+    const std::uint64_t value = number();
+    return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+  }
+  Timestamp time(Timestamp base) {
+    const auto count = static_cast<std::uint64_t>(signed_number()) +
+                       static_cast<std::uint64_t>(base.time_since_epoch().count());
+    return Timestamp(Duration(static_cast<std::int64_t>(count)));
+  }
+  std::uint16_t number16() {
+    const std::uint64_t value = number();
+    if (value > 0xffff) ok_ = false;
+    return static_cast<std::uint16_t>(value);
+  }
+  std::string text() { return std::string(take(number())); }
+  void fail() { ok_ = false; }
+
+ private:
+  std::string_view left_;
+  bool ok_ = true;
+};
+
+std::shared_ptr<const RequestInfo> get_request(Reader& in) {
+  auto request = std::make_shared<RequestInfo>();
+  request->tenant = in.text();
+  request->operation = in.text();
+  request->key_hint = in.text();
+  const std::uint64_t leaves = in.number();
+  if (leaves > in.left() / 9) {  // a leaf takes at least nine bytes: no room is made for invented ones
+    in.fail();
+    return request;
+  }
+  request->leaves.reserve(static_cast<std::size_t>(leaves));
+  for (std::uint64_t i = 0; i < leaves && in.ok(); ++i) {
+    Leaf leaf;
+    leaf.pointer = in.text();
+    for (int shift = 0; shift < 64; shift += 8) leaf.digest |= static_cast<std::uint64_t>(in.byte()) << shift;
+    request->leaves.push_back(std::move(leaf));
+  }
+  return request;
+}
+
+std::shared_ptr<const Response> get_response(Reader& in, std::uint8_t flags) {
+  auto response = std::make_shared<Response>();
+  response->status = in.number16();
+  response->body_omitted = (flags & body_omitted) != 0;
+  response->headers = in.text();
+  response->body = in.text();
+  return response;
+}
+
+State get_state(Reader& in) {
+  const std::uint8_t value = in.byte();
+  if (value < static_cast<std::uint8_t>(State::claimed) ||
+      value > static_cast<std::uint8_t>(State::expired)) {
+    in.fail();
+    return State::claimed;
+  }
+  return static_cast<State>(value);
+}
+
+Evidence get_evidence(Reader& in) {
+  Evidence evidence;
+  const std::uint8_t cause = in.byte();
+  if (cause > static_cast<std::uint8_t>(UnknownCause::shutdown)) in.fail();
+  evidence.cause = static_cast<UnknownCause>(cause);
+  evidence.status_seen = in.number16();
+  evidence.bytes_seen = in.number();
+  return evidence;
+}
+
+Record get_record(Reader& in) {
+  Record record;
+  in.bytes(record.scope.data);
+  in.bytes(record.operation_id.data);
+  in.bytes(record.owner.data);
+  record.epoch = in.number();
+  record.state = get_state(in);
+  const std::uint8_t flags = in.byte();
+  if (flags & is_bound) {
+    record.fingerprint.version = in.number16();
+    in.bytes(record.fingerprint.digest.data);
+  }
+  if (flags & has_evidence) record.evidence = get_evidence(in);
+  record.created_at = in.time({});
+  record.claimed_at = in.time(record.created_at);
+  record.updated_at = in.time(record.created_at);
+  record.lease_until = in.time(record.created_at);
+  record.hold_until = in.time(record.created_at);
+  record.expires_at = in.time(record.created_at);
+  record.ttl = Duration(in.signed_number());
+  record.receipt_ttl = Duration(in.signed_number());
+  record.request = get_request(in);
+  if (flags & has_response) record.response = get_response(in, flags);
+  return record;
+}
+
+Error unreadable(const char* why) { return {Errc::unreadable, std::string("stored record: ") + why}; }
+
+}  // namespace
+
+void encode_record(const Record& record, std::string& out) {
+  ONCEWARD_ASSERT(record.request != nullptr);
+  const std::size_t start = out.size();
+  out.append(head_bytes, '\0');
+  out[start] = static_cast<char>(record_version);
+  put_bytes(out, record.scope.data);
+  put_bytes(out, record.operation_id.data);
+  put_bytes(out, record.owner.data);
+  put_number(out, record.epoch);
+  put_byte(out, static_cast<std::uint8_t>(record.state));
+  const std::uint8_t flags = flags_of(record);
+  put_byte(out, flags);
+  if (flags & is_bound) {
+    put_number(out, record.fingerprint.version);
+    put_bytes(out, record.fingerprint.digest.data);
+  }
+  if (flags & has_evidence) {
+    put_byte(out, static_cast<std::uint8_t>(record.evidence.cause));
+    put_number(out, record.evidence.status_seen);
+    put_number(out, record.evidence.bytes_seen);
+  }
+  put_time(out, record.created_at, {});
+  put_time(out, record.claimed_at, record.created_at);
+  put_time(out, record.updated_at, record.created_at);
+  put_time(out, record.lease_until, record.created_at);
+  put_time(out, record.hold_until, record.created_at);
+  put_time(out, record.expires_at, record.created_at);
+  put_signed(out, record.ttl.count());
+  put_signed(out, record.receipt_ttl.count());
+  put_request(out, *record.request);
+  if (record.response) put_response(out, *record.response);
+  const std::size_t length = out.size() - start;
+  ONCEWARD_ASSERT(length <= 0xffffffffu);
+  put_u32(out.data() + start + length_at, static_cast<std::uint32_t>(length));
+  put_u32(out.data() + start + crc_at, checksum(std::string_view(out).substr(start)));
+}
+
+std::size_t encoded_length(std::string_view bytes) {
+  return bytes.size() < head_bytes ? 0 : get_u32(bytes.data() + length_at);
+}
+
+Result<Record> decode_record(std::string_view bytes) {
+  if (bytes.size() < head_bytes) return unreadable("too short");
+  const auto version = static_cast<std::uint8_t>(bytes[0]);
+  if (version > record_version) return unreadable("written by a newer version, or damaged");
+  if (version == 0) return unreadable("no version: damaged");
+  if (get_u32(bytes.data() + length_at) != bytes.size())
+    return unreadable("its length does not match: damaged");
+  if (get_u32(bytes.data() + crc_at) != checksum(bytes))
+    return unreadable("its checksum does not match: damaged");
+  Reader in(bytes.substr(head_bytes));
+  Record record = get_record(in);
+  if (!in.ok() || !in.at_end()) return unreadable("its checksum matches and its content does not");
+  if (!is_consistent(record)) return unreadable("its content contradicts itself");
+  return record;
+}
+
+}  // namespace onceward
