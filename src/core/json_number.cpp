@@ -6,8 +6,8 @@
 namespace onceward {
 namespace {
 
-// Leaves room for adding the length of any body.
-constexpr std::int64_t exponent_max = 1'000'000'000'000'000'000;
+// Leaves room for one more digit and for adding the length of any body.
+constexpr std::int64_t exponent_max = 100'000'000'000'000'000;
 constexpr std::int64_t plain_zeros_max = 20;
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
