@@ -10,13 +10,13 @@
 namespace onceward {
 
 enum class Errc {
-  unavailable,    // the store cannot answer now; whether a write happened is not known (I10)
-  refused,        // the store answered: it did nothing and will not (full, read-only)
-  unreadable,     // a record exists but cannot be read (I5): never a miss
-  stale,          // the fence does not match: another epoch or owner (I3)
-  conflict,       // the record is in a state that does not allow this (already final, other content)
-  not_found,      // no such record
-  invalid,        // the input is wrong
+  unavailable,  // the store cannot answer now; whether a write happened is not known (I10)
+  refused,      // the store answered: it did nothing and will not (full, read-only)
+  unreadable,   // a record exists but cannot be read (I5): never a miss
+  stale,        // the fence does not match: another epoch or owner (I3)
+  conflict,     // the record is in a state that does not allow this (already final, other content)
+  not_found,    // no such record
+  invalid,      // the input is wrong
 };
 
 struct Error {

@@ -72,8 +72,8 @@ struct UnknownRequest {
 struct ResolveRequest {
   Scope scope;
   OperationId operation_id;
-  Epoch epoch = 0;               // expected; a changed record refuses
-  State as = State::succeeded;   // succeeded, failed or released
+  Epoch epoch = 0;              // expected; a changed record refuses
+  State as = State::succeeded;  // succeeded, failed or released
   std::shared_ptr<const Response> response;
 };
 
@@ -139,10 +139,9 @@ class Store {
   virtual bool purge(const PurgeRequest&, Reply<PurgeReply>&) = 0;
   virtual bool stats(Reply<StoreStats>&) = 0;
 
-  // Whether others share this store, so that a record that is in progress may be another machine's.
-  virtual bool shared() const { return false; }
   // Calls `changed` (any thread) when a record of this scope may have left claimed/processing, until
-  // unwatched. Stores that are not shared never need it: the engine sees its own completions.
+  // unwatched; after unwatch returns it is never called. One watch per scope and process at a time. A
+  // wake-up may be lost, so whoever watches also asks now and then; the default loses all of them.
   virtual void watch(const Scope&, std::function<void()> changed) { (void)changed; }
   virtual void unwatch(const Scope&) {}
 };

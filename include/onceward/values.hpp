@@ -108,14 +108,14 @@ struct Record {
   OwnerNonce owner;
   State state = State::claimed;
   Fingerprint fingerprint;
-  Evidence evidence;           // meaningful while unknown
-  Timestamp created_at{};      // first claim
-  Timestamp claimed_at{};      // claim of this epoch
-  Timestamp updated_at{};      // last change of state
-  Timestamp lease_until{};     // while claimed or processing
-  Timestamp hold_until{};      // renewals never go beyond it
-  Timestamp expires_at{};      // final or released: end of ttl
-  Duration ttl{};              // what completion will use
+  Evidence evidence;        // meaningful while unknown
+  Timestamp created_at{};   // first claim
+  Timestamp claimed_at{};   // claim of this epoch
+  Timestamp updated_at{};   // last change of state
+  Timestamp lease_until{};  // while claimed or processing
+  Timestamp hold_until{};   // renewals never go beyond it
+  Timestamp expires_at{};   // final or released: end of ttl
+  Duration ttl{};           // what completion will use
   Duration receipt_ttl{};
   std::shared_ptr<const RequestInfo> request;  // shared and immutable, never null in a stored record
   std::shared_ptr<const Response> response;    // shared and immutable; null unless succeeded or failed

@@ -35,8 +35,9 @@ Sha256Bytes sha256(std::string_view data) {
 Sha256Bytes hmac_sha256(std::string_view key, std::string_view data) {
   Sha256Bytes digest;
   unsigned int length = 0;
-  const auto* out = HMAC(tls.algorithm, key.data(), static_cast<int>(key.size()),
-                         reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest.data(), &length);
+  const auto* out =
+      HMAC(tls.algorithm, key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest.data(), &length);
   ONCEWARD_ASSERT(out != nullptr && length == digest.size());
   return digest;
 }

@@ -8,7 +8,7 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t class_bytes = 256;
-constexpr std::size_t classes = 16;       // frames up to 4 KiB are kept
+constexpr std::size_t classes = 16;  // frames up to 4 KiB are kept
 constexpr std::size_t kept_per_class = 256;
 
 // Under AddressSanitizer every frame is a plain allocation, so that it sees each frame's end.

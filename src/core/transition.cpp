@@ -24,7 +24,8 @@ Step changed(Record next, Timestamp now) {
 }
 
 bool owns(const Record& record, const Fence& fence) {
-  return record.operation_id == fence.operation_id && record.epoch == fence.epoch && record.owner == fence.owner;
+  return record.operation_id == fence.operation_id && record.epoch == fence.epoch &&
+         record.owner == fence.owner;
 }
 
 // I3: everything but claim and resolve begins here.
@@ -65,10 +66,14 @@ ClaimStep grant(Record record, const ClaimRequest& event, Timestamp now) {
 
 bool may_run_again(const Record& settled, const ClaimRequest& event, Timestamp now) {
   switch (settled.state) {
-    case State::released: return true;
-    case State::claimed: return now >= settled.lease_until;  // provably nothing sent yet
-    case State::unknown: return event.take_unknown;          // on_unknown: forward
-    default: return false;                                   // I4
+    case State::released:
+      return true;
+    case State::claimed:
+      return now >= settled.lease_until;  // provably nothing sent yet
+    case State::unknown:
+      return event.take_unknown;  // on_unknown: forward
+    default:
+      return false;  // I4
   }
 }
 
@@ -104,7 +109,8 @@ std::optional<Record> settle(const Record& stored, Timestamp now) {
       if (now < stored.expires_at) return stored;
       return std::nullopt;
     case State::claimed:
-    case State::unknown: return stored;
+    case State::unknown:
+      return stored;
   }
   return stored;
 }
@@ -128,7 +134,8 @@ ClaimStep transition(const Record* stored, const ClaimRequest& event, Timestamp 
   std::optional<Record> record = settle(*stored, now);
   if (!record) return grant(first_claim(event, now), event, now);
   // The reply of this very claim was lost and it is asked again (I10).
-  if (is_held(record->state) && record->owner == event.owner) return {std::nullopt, {true, std::move(*record)}};
+  if (is_held(record->state) && record->owner == event.owner)
+    return {std::nullopt, {true, std::move(*record)}};
   if (may_run_again(*record, event, now) && same_request(*record, event)) {
     return grant(std::move(*record), event, now);
   }
@@ -191,7 +198,8 @@ Step transition(const Record* stored, const UnknownRequest& event, Timestamp now
   if (!record) return unchanged(record.error());
   if (!is_open(record->state)) return unchanged(conflict("only an open record can become unknown"));
   // A lapsed lease is already unknown; the owner knows the cause better.
-  if (record->state == State::unknown && stored->state == State::unknown) return unchanged(std::move(*record));
+  if (record->state == State::unknown && stored->state == State::unknown)
+    return unchanged(std::move(*record));
   record->state = State::unknown;
   record->evidence = event.evidence;
   return changed(std::move(*record), now);
@@ -234,9 +242,12 @@ std::optional<Timestamp> gone_at(const Record& stored) {
   switch (stored.state) {
     case State::succeeded:
     case State::failed:
-    case State::expired: return stored.expires_at + stored.receipt_ttl;
-    case State::released: return stored.expires_at;
-    default: return std::nullopt;
+    case State::expired:
+      return stored.expires_at + stored.receipt_ttl;
+    case State::released:
+      return stored.expires_at;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -1,0 +1,104 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+#include "engine/execution.hpp"
+
+namespace onceward {
+namespace {
+
+// The word that metrics and observe mode use for what happened, or would have.
+std::string_view would_have(const Outcome& outcome) {
+  if (std::holds_alternative<Replayed>(outcome)) return "replay";
+  if (std::holds_alternative<StillRunning>(outcome)) return "in_progress";
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    switch (rejected->why) {
+      case Rejection::mismatch:
+        return "mismatch";
+      case Rejection::unknown:
+        return "unknown";
+      case Rejection::expired:
+        return "expired";
+      case Rejection::not_stored:
+        return "not_stored";
+    }
+  }
+  return {};
+}
+
+bool store_could_not_answer(const Outcome& outcome) {
+  const auto* failed = std::get_if<StoreFailed>(&outcome);
+  return failed && (failed->error.code == Errc::unavailable || failed->error.code == Errc::refused);
+}
+
+}  // namespace
+
+Engine::Engine(Store& store, const Clock& clock, Random& random, EngineObserver* observer)
+    : store_(store), clock_(clock), random_(random), observer_(observer), flights_(clock) {}
+
+Task<Outcome> Engine::run(Executor& executor, Command command, std::shared_ptr<Work> work) {
+  const bool observes = command.policy->mode == Mode::observe;
+  Outcome outcome = co_await guarded(executor, command, work);
+  if (observes && !std::holds_alternative<Executed>(outcome) &&
+      !std::holds_alternative<Unreachable>(outcome)) {
+    co_return co_await unguarded(std::move(work), would_have(outcome));
+  }
+  if (command.policy->on_store_failure == OnStoreFailure::open && store_could_not_answer(outcome)) {
+    co_return co_await unguarded(std::move(work), {});
+  }
+  co_return outcome;
+}
+
+Task<Outcome> Engine::guarded(Executor& executor, Command& command, const std::shared_ptr<Work>& work) {
+  const bool observes = command.policy->mode == Mode::observe;
+  const bool forwards = command.policy->on_unknown == OnUnknown::forward;
+  const MonoTime deadline = clock_.mono() + (observes ? Duration::zero() : command.wait);
+  for (;;) {
+    const auto left = std::chrono::ceil<Duration>(deadline - clock_.mono());
+    Waiter waiter(executor, command.fingerprint, std::max(left, Duration::zero()));
+    auto execution = std::make_unique<Execution>(*this, executor, command, work);
+    if (flights_.join(execution->flight(), waiter) == Flights::Joined::leads) {
+      spawn(Execution::fly(std::move(execution)));
+    }
+    execution.reset();  // a follower needs none
+    News news = co_await waiter;
+    if (Outcome* outcome = std::get_if<Outcome>(&news)) co_return std::move(*outcome);
+    if (TimeUp* seen = std::get_if<TimeUp>(&news)) co_return StillRunning{std::move(seen->record)};
+    Settled* settled = std::get_if<Settled>(&news);
+    if (!settled) continue;  // Again
+    Record& record = settled->record;
+    if (forwards && record.state == State::unknown && record.fingerprint == command.fingerprint) continue;
+    const Decision decision = decide_duplicate(record, command.fingerprint);
+    if (std::holds_alternative<Replay>(decision)) co_return Replayed{std::move(record)};
+    if (const auto* reject = std::get_if<Reject>(&decision))
+      co_return Rejected{reject->why, std::move(record)};
+    if (const auto* again = std::get_if<CompareAgain>(&decision)) {
+      const Result<Fingerprint> as_then = command.fingerprint_as(again->version);
+      if (!as_then) co_return StoreFailed{{Errc::unreadable, as_then.error().message}};
+      command.fingerprint = *as_then;
+    }
+  }
+}
+
+Task<Outcome> Engine::unguarded(std::shared_ptr<Work> work, std::string_view would_have_been) {
+  if (!work->ready()) {
+    const Result<Done> prepared = co_await work->prepare();
+    if (!prepared) co_return Unreachable{prepared.error().message};
+  }
+  Effect effect = co_await work->execute({});
+  if (NotSent* nothing = std::get_if<NotSent>(&effect)) co_return Unreachable{std::move(nothing->message)};
+  co_return Unguarded{std::move(effect), would_have_been};
+}
+
+void Engine::start(Executor& executor, Command command, std::shared_ptr<Work> work,
+                   std::weak_ptr<Caller> caller) {
+  spawn(run_and_tell(executor, std::move(command), std::move(work), std::move(caller)));
+}
+
+Task<> Engine::run_and_tell(Executor& executor, Command command, std::shared_ptr<Work> work,
+                            std::weak_ptr<Caller> caller) {
+  Outcome outcome = co_await run(executor, std::move(command), std::move(work));
+  if (const std::shared_ptr<Caller> still_there = caller.lock()) still_there->told(std::move(outcome));
+}
+
+}  // namespace onceward

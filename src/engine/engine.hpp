@@ -1,0 +1,80 @@
+// Engine: claim → execute → complete, for any work. It owns the rules that need time and order: the
+// claim is durable before the work starts (I1), the outcome before the caller is told (I2), an
+// uncertain store is read again by owner (I10), and a caller that leaves changes nothing (I11).
+//
+// One per process, shared by all workers; each call runs on the executor that it names.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "base/task.hpp"
+#include "core/policy.hpp"
+#include "engine/flights.hpp"
+#include "engine/lease_keeper.hpp"
+#include "engine/outcome.hpp"
+#include "engine/work.hpp"
+#include "onceward/store.hpp"
+
+namespace onceward {
+
+// One request, whatever its protocol.
+struct Command {
+  Scope scope;
+  Fingerprint fingerprint;
+  std::shared_ptr<const RequestInfo> request;
+  std::shared_ptr<const Policy> policy;  // shared with the config it came from: a reload changes nothing here
+  Duration wait{};                       // how long this caller waits for one that is in progress
+  // The same request under an older fingerprint version, when a record asks for it.
+  std::function<Result<Fingerprint>(std::uint16_t version)> fingerprint_as;
+};
+
+// What the engine counts and times; the default does nothing. Called on the executor's thread.
+class EngineObserver {
+ public:
+  virtual ~EngineObserver() = default;
+  virtual void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool ok) {
+    (void)verb, (void)took, (void)ok;
+  }
+  virtual void became_unknown(const Record& record, UnknownCause cause) { (void)record, (void)cause; }
+};
+
+class Engine {
+ public:
+  Engine(Store& store, const Clock& clock, Random& random, EngineObserver* observer = nullptr);
+
+  // Runs the command or finds out what became of it. The work goes on when it must outlive the answer
+  // (a late reply, an outcome that could not be stored yet).
+  Task<Outcome> run(Executor& executor, Command command, std::shared_ptr<Work> work);
+
+  // The same for callers that may leave: the weak caller is told only if it is still there (I11).
+  class Caller {
+   public:
+    virtual ~Caller() = default;
+    virtual void told(Outcome outcome) = 0;
+  };
+  void start(Executor& executor, Command command, std::shared_ptr<Work> work, std::weak_ptr<Caller> caller);
+
+  // Keys at work in this process, and executions that have not ended (late listeners included).
+  std::size_t flights() const { return flights_.size(); }
+  std::size_t executions() const { return executions_.load(std::memory_order_relaxed); }
+
+ private:
+  class Execution;
+  friend class Execution;
+
+  Task<Outcome> guarded(Executor& executor, Command& command, const std::shared_ptr<Work>& work);
+  Task<Outcome> unguarded(std::shared_ptr<Work> work, std::string_view would_have);
+  Task<> run_and_tell(Executor& executor, Command command, std::shared_ptr<Work> work,
+                      std::weak_ptr<Caller> caller);
+
+  Store& store_;
+  const Clock& clock_;
+  Random& random_;
+  EngineObserver* observer_;
+  Flights flights_;
+  std::atomic<std::size_t> executions_{0};
+};
+
+}  // namespace onceward

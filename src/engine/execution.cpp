@@ -1,0 +1,334 @@
+#include "engine/execution.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "base/await.hpp"
+#include "core/scope.hpp"
+
+namespace onceward {
+namespace {
+
+// Nobody tells us when another machine's work ends if its wake-up is lost; then this finds out.
+constexpr Duration poll_interval{1000};
+constexpr Duration retry_first{20};
+constexpr Duration retry_longest{1000};
+
+bool is_in_progress(State state) { return state == State::claimed || state == State::processing; }
+
+bool is_worth_repeating(const Error& error) {
+  return error.code == Errc::unavailable || error.code == Errc::refused;
+}
+
+// Calls a store verb and tells the observer how long it took.
+template <class T, class Start>
+Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& executor, std::string_view verb,
+                      Start start) {
+  const MonoTime began = clock.mono();
+  Result<T> result = co_await store_call<T>(executor, std::move(start));
+  if (observer) observer->store_answered(verb, clock.mono() - began, result.has_value());
+  co_return result;
+}
+
+// A claim whose fate was never learned may stand in the store with nobody behind it. Nothing was sent
+// for it, so whoever finds it under its owner's name may free it; until then it blocks its key.
+Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRequest request) {
+  const MonoTime give_up = clock.mono() + request.lease;
+  for (Duration pause = retry_first; clock.mono() < give_up; pause = std::min(pause * 2, retry_longest)) {
+    co_await SleepUntil(executor, clock.mono() + pause);
+    const Result<Record> found = co_await store_call<Record>(
+        executor, [&](auto& reply) { return store.lookup(request.scope, reply); });
+    if (!found && found.error().code != Errc::not_found) continue;
+    if (!found || found->owner != request.owner) continue;  // a slow write may still arrive: look again
+    const ReleaseRequest release{fence_of(*found), true};
+    const Result<Record> freed =
+        co_await store_call<Record>(executor, [&](auto& reply) { return store.release(release, reply); });
+    if (freed || !is_worth_repeating(freed.error())) co_return;
+  }
+}
+
+}  // namespace
+
+Engine::Execution::Execution(Engine& engine, Executor& executor, const Command& command,
+                             std::shared_ptr<Work> work)
+    : engine_(engine),
+      executor_(executor),
+      command_(command),
+      work_(std::move(work)),
+      flight_(command.scope),
+      keeper_(executor, engine.clock_, engine.store_) {
+  engine_.executions_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Engine::Execution::~Execution() { engine_.executions_.fetch_sub(1, std::memory_order_relaxed); }
+
+Task<> Engine::Execution::lead() {
+  for (;;) {
+    std::variant<ClaimReply, Outcome> obtained = co_await obtain();
+    if (Outcome* outcome = std::get_if<Outcome>(&obtained)) {
+      work_->stand_down();
+      finish(*outcome, *outcome);
+      co_return;
+    }
+    ClaimReply& reply = std::get<ClaimReply>(obtained);
+    if (reply.granted) {
+      co_await execute(std::move(reply.record));
+      co_return;
+    }
+    work_->stand_down();
+    if (!is_in_progress(reply.record.state)) {
+      finish(Settled{reply.record}, Settled{reply.record});
+      co_return;
+    }
+    engine_.flights_.in_progress(flight_, reply.record);
+    engine_.flights_.leader_waits(flight_, reply.record);
+    if (!engine_.flights_.has_waiters(flight_)) break;
+    co_await watch();
+    if (!engine_.flights_.has_waiters(flight_)) break;
+  }
+  engine_.flights_.end(flight_, Again{});
+}
+
+void Engine::Execution::finish(const News& followers, News leader) {
+  // First out of the table, then the answer: a retry that follows the answer must find the store's word.
+  engine_.flights_.end(flight_, followers);
+  engine_.flights_.tell_leader(flight_, std::move(leader));
+}
+
+Task<std::variant<ClaimReply, Outcome>> Engine::Execution::obtain() {
+  if (!work_->ready()) {
+    // Getting ready may fail or take long, and a replay needs none of it: look before connecting.
+    const Result<Record> standing =
+        co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "lookup",
+                               [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
+    if (!standing && standing.error().code != Errc::not_found)
+      co_return Outcome(StoreFailed{standing.error()});
+    if (standing) {
+      const State state = standing->state;
+      const bool may_run = state == State::released || state == State::claimed ||
+                           (state == State::unknown && command_.policy->on_unknown == OnUnknown::forward);
+      if (!may_run) co_return ClaimReply{false, *standing};
+    }
+    const Result<Done> prepared = co_await work_->prepare();
+    if (!prepared) co_return Outcome(Unreachable{prepared.error().message});
+  }
+  Result<ClaimReply> reply = co_await claim();
+  if (!reply) co_return Outcome(StoreFailed{reply.error()});
+  co_return std::move(*reply);
+}
+
+Task<Result<ClaimReply>> Engine::Execution::claim() {
+  const Policy& policy = *command_.policy;
+  std::array<std::uint8_t, 18> chance;
+  engine_.random_.fill(chance);
+  request_.scope = command_.scope;
+  std::copy_n(chance.begin(), request_.owner.data.size(), request_.owner.data.begin());
+  request_.operation_id = make_operation_id(command_.scope, engine_.clock_.now(),
+                                            static_cast<std::uint16_t>(chance[16] | chance[17] << 8));
+  request_.start = State::processing;
+  request_.fingerprint = command_.fingerprint;
+  request_.request = command_.request;
+  request_.lease = policy.lease;
+  request_.max_hold = policy.max_hold;
+  request_.ttl = policy.ttl;
+  request_.receipt_ttl = policy.receipt_ttl;
+  request_.take_unknown = policy.on_unknown == OnUnknown::forward;
+
+  asked_at_ = engine_.clock_.mono();
+  const auto ask = [this] {
+    return timed<ClaimReply>(engine_.observer_, engine_.clock_, executor_, "claim",
+                             [this](auto& reply) { return engine_.store_.claim(request_, reply); });
+  };
+  Result<ClaimReply> reply = co_await ask();
+  // I10: it may have been written all the same. Asked again under the same owner, a claim that stands is
+  // found to be ours, and one that does not is made.
+  if (!reply && reply.error().code == Errc::unavailable) {
+    reply = co_await ask();
+    const bool closed = policy.on_store_failure == OnStoreFailure::closed;
+    if (!reply && reply.error().code == Errc::unavailable && closed) {
+      spawn(free_orphan(executor_, engine_.clock_, engine_.store_, request_));
+    }
+  }
+  co_return reply;
+}
+
+// Until the store says that the key may have changed, or the slow poll comes round.
+class Engine::Execution::Change : Completion, Timer {
+ public:
+  Change(Executor& executor, Store& store, const Scope& scope, MonoTime poll_at)
+      : executor_(executor), store_(store), scope_(scope), poll_at_(poll_at) {
+    Completion::run = [](Completion* self) { static_cast<Change*>(self)->on_posted(); };
+    Timer::run = [](Timer* self) { static_cast<Change*>(self)->on_poll(); };
+  }
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    waiting_ = waiting;
+    executor_.arm(*this, poll_at_);
+    store_.watch(scope_, [this] {
+      if (!posted_.exchange(true)) executor_.post(this);
+    });
+  }
+  void await_resume() noexcept {}
+
+ private:
+  void on_posted() {
+    executor_.cancel(*this);
+    store_.unwatch(scope_);
+    waiting_.resume();
+  }
+  void on_poll() {
+    store_.unwatch(scope_);
+    if (!posted_) waiting_.resume();  // else the posted completion will, and must still find this object
+  }
+
+  Executor& executor_;
+  Store& store_;
+  const Scope& scope_;
+  const MonoTime poll_at_;
+  std::atomic<bool> posted_{false};
+  std::coroutine_handle<> waiting_;
+};
+
+Task<> Engine::Execution::watch() {
+  co_await Change(executor_, engine_.store_, command_.scope, engine_.clock_.mono() + poll_interval);
+}
+
+Task<> Engine::Execution::execute(Record record) {
+  const Policy& policy = *command_.policy;
+  const MonoTime hold_until = asked_at_ + policy.max_hold;
+  keeper_.start(fence_of(record), policy.lease, asked_at_, hold_until);
+  engine_.flights_.in_progress(flight_, record);
+  if (!keeper_.is_held()) {
+    // Paused past the lease before anything was sent: others may think that we are gone.
+    work_->stand_down();
+    (void)co_await release({fence_of(record), true});  // if it fails, the key is held as unknown: safe
+    co_await keeper_.stop();
+    const Outcome lost = StoreFailed{{Errc::stale, "the lease ended before the request could be sent"}};
+    finish(Again{}, lost);
+    co_return;
+  }
+  Effect effect = co_await work_->execute({record.operation_id, record.epoch, hold_until});
+  if (Answer* answer = std::get_if<Answer>(&effect)) {
+    co_await answered(std::move(record), std::move(*answer));
+  } else if (NotSent* nothing = std::get_if<NotSent>(&effect)) {
+    co_await not_sent(std::move(record), std::move(*nothing));
+  } else {
+    co_await no_answer(std::move(record), std::get<NoAnswer>(effect));
+  }
+}
+
+template <class Write>
+Task<Result<Record>> Engine::Execution::write_outcome(const Executed& told_if_it_fails, Write write) {
+  Result<Record> written = co_await write();
+  if (written || !is_worth_repeating(written.error())) co_return written;
+  written = co_await write();  // idempotent by fence: a lost reply is told apart by asking again (I10)
+  Duration pause = retry_first;
+  while (!written && is_worth_repeating(written.error())) {
+    // CONTRACT 5.6: the caller gets the true answer, and the write is tried while the lease is held.
+    // Then the record becomes unknown by itself (I4).
+    engine_.flights_.tell_leader(flight_, Outcome(told_if_it_fails));
+    if (!keeper_.is_held()) break;
+    co_await SleepUntil(executor_, std::min(engine_.clock_.mono() + pause, keeper_.lease_until()));
+    pause = std::min(pause * 2, retry_longest);
+    written = co_await write();
+  }
+  co_return written;
+}
+
+Task<> Engine::Execution::answered(Record record, Answer answer) {
+  const Fence fence = fence_of(record);
+  const int status = answer.response->status;
+  const Executed told{std::move(record), answer, false};
+  Result<Record> written = Error{};
+  News followers = Again{};
+  switch (answer.outcome) {
+    case OutcomeClass::replay: {
+      const State as = status < 400 ? State::succeeded : State::failed;
+      written =
+          co_await write_outcome(told, [&] { return complete({fence, as, answer.response, answer.ttl}); });
+      if (written) followers = Settled{*written};
+      break;
+    }
+    case OutcomeClass::retry:
+      written = co_await write_outcome(told, [&] { return release({fence, false}); });
+      break;
+    case OutcomeClass::unknown: {
+      const Evidence seen{UnknownCause::upstream_status, static_cast<std::uint16_t>(status),
+                          answer.response->body.size()};
+      written = co_await write_outcome(told, [&] { return mark_unknown({fence, seen}); });
+      if (written) followers = Settled{*written};
+      break;
+    }
+  }
+  co_await keeper_.stop();
+  // Refused by the fence: a probe, an operator or a higher epoch decided meanwhile. The stored outcome is
+  // the one that every retry will see, so it is also this caller's, if there is one.
+  if (!written && !is_worth_repeating(written.error())) {
+    const Result<Record> standing =
+        co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "lookup",
+                               [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
+    if (standing && standing->response) {
+      finish(Settled{*standing}, Outcome(Replayed{*standing}));
+      co_return;
+    }
+  }
+  Executed outcome{written ? std::move(*written) : told.record, std::move(answer), written.has_value()};
+  finish(followers, Outcome(std::move(outcome)));
+}
+
+Task<> Engine::Execution::not_sent(Record record, NotSent nothing) {
+  const Executed told{record, nothing, false};
+  (void)co_await write_outcome(told, [&] { return release({fence_of(record), true}); });
+  co_await keeper_.stop();
+  finish(Again{}, Outcome(Unreachable{std::move(nothing.message)}));
+}
+
+Task<> Engine::Execution::no_answer(Record record, NoAnswer lost) {
+  const Executed told{record, lost, false};
+  const Result<Record> written =
+      co_await write_outcome(told, [&] { return mark_unknown({fence_of(record), lost.evidence}); });
+  co_await keeper_.stop();
+  News followers = written ? News(Settled{*written}) : News(Again{});
+  finish(followers, Outcome(Executed{written ? *written : record, lost, written.has_value()}));
+  co_await listen_on(record);
+}
+
+// The answer may still come: while the key is held as unknown, a late whole answer settles it.
+Task<> Engine::Execution::listen_on(const Record& record) {
+  const std::optional<Answer> late = co_await work_->late();
+  if (!late || late->outcome == OutcomeClass::unknown) co_return;
+  const MonoTime give_up = engine_.clock_.mono() + command_.policy->lease;
+  Duration pause = retry_first;
+  for (;;) {
+    Result<Record> written = Error{};
+    if (late->outcome == OutcomeClass::retry) {
+      written = co_await release({fence_of(record), false});
+    } else {
+      const State as = late->response->status < 400 ? State::succeeded : State::failed;
+      written = co_await complete({fence_of(record), as, late->response, late->ttl});
+    }
+    if (written || !is_worth_repeating(written.error()) || engine_.clock_.mono() >= give_up) co_return;
+    co_await SleepUntil(executor_, engine_.clock_.mono() + pause);
+    pause = std::min(pause * 2, retry_longest);
+  }
+}
+
+Task<Result<Record>> Engine::Execution::complete(CompleteRequest request) {
+  co_return co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "complete",
+                                   [&](auto& reply) { return engine_.store_.complete(request, reply); });
+}
+
+Task<Result<Record>> Engine::Execution::release(ReleaseRequest request) {
+  co_return co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "release",
+                                   [&](auto& reply) { return engine_.store_.release(request, reply); });
+}
+
+Task<Result<Record>> Engine::Execution::mark_unknown(UnknownRequest request) {
+  Result<Record> marked =
+      co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "unknown",
+                             [&](auto& reply) { return engine_.store_.unknown(request, reply); });
+  if (marked && engine_.observer_) engine_.observer_->became_unknown(*marked, request.evidence.cause);
+  co_return marked;
+}
+
+}  // namespace onceward

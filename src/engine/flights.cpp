@@ -1,0 +1,179 @@
+#include "engine/flights.hpp"
+
+#include <cstring>
+
+#include "base/assert.hpp"
+
+namespace onceward {
+namespace {
+
+constexpr Duration no_time{0};
+
+}  // namespace
+
+Waiter::Waiter(Executor& executor, Fingerprint fingerprint, Duration wait)
+    : executor_(executor), fingerprint_(fingerprint), wait_(wait) {
+  Completion::run = &Waiter::on_posted;
+  alarm_.run = &Waiter::on_alarm;
+  alarm_.waiter = this;
+}
+
+bool Waiter::await_suspend(std::coroutine_handle<> waiting) {
+  // News of a leader can only come on its own thread, so nothing races with this check. A follower is
+  // told by a posted completion, which cannot run before this coroutine has suspended.
+  if (!linked_ && has_news()) return false;
+  waiting_ = waiting;
+  return true;
+}
+
+bool Waiter::differs_from(const Record& record) const {
+  return record.fingerprint.bound() && record.fingerprint != fingerprint_;
+}
+
+void Waiter::on_posted(Completion* self) {
+  auto* waiter = static_cast<Waiter*>(self);
+  waiter->executor_.cancel(waiter->alarm_);
+  waiter->waiting_.resume();
+}
+
+void Waiter::on_alarm(Timer* alarm) {
+  Waiter* waiter = static_cast<Alarm*>(alarm)->waiter;
+  waiter->flights_->time_up(*waiter);
+}
+
+std::size_t Flights::HashScope::operator()(const Scope& scope) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, scope.data.data(), sizeof hash);
+  return hash;
+}
+
+namespace {
+
+template <class W>
+void link(W*& head, W& waiter, W* W::* previous, W* W::* next) {
+  waiter.*previous = nullptr;
+  waiter.*next = head;
+  if (head) head->*previous = &waiter;
+  head = &waiter;
+}
+
+template <class W>
+void unlink(W*& head, W& waiter, W* W::* previous, W* W::* next) {
+  if (waiter.*previous) (waiter.*previous)->*next = waiter.*next;
+  if (waiter.*next) (waiter.*next)->*previous = waiter.*previous;
+  if (head == &waiter) head = waiter.*next;
+}
+
+}  // namespace
+
+Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
+  waiter.flights_ = this;
+  waiter.scope_ = flight.scope_;
+  Shard& shard = shard_of(flight.scope_);
+  std::lock_guard lock(shard.mutex);
+  const auto [entry, is_first] = shard.flights.try_emplace(flight.scope_, &flight);
+  if (is_first) {
+    flight.leader_ = &waiter;
+    waiter.led_ = &flight;
+    return Joined::leads;
+  }
+  Flight& standing = *entry->second;
+  if (standing.known_ && waiter.differs_from(standing.record_)) {
+    waiter.news_ = Settled{standing.record_};
+    return Joined::told;
+  }
+  if (standing.known_ && waiter.wait_ <= no_time) {
+    waiter.news_ = TimeUp{standing.record_};
+    return Joined::told;
+  }
+  link(standing.followers_, waiter, &Waiter::previous_, &Waiter::next_);
+  waiter.linked_ = true;
+  // Without time to wait it stays until the store has said what the key is doing, which is soon.
+  if (waiter.wait_ > no_time) waiter.executor_.arm(waiter.alarm_, clock_.mono() + waiter.wait_);
+  return Joined::follows;
+}
+
+void Flights::in_progress(Flight& flight, const Record& record) {
+  std::lock_guard lock(shard_of(flight.scope_).mutex);
+  flight.known_ = true;
+  flight.record_ = record;
+  for (Waiter* waiter = flight.followers_; waiter;) {
+    Waiter* next = waiter->next_;
+    const bool differs = waiter->differs_from(record);
+    if (differs || waiter->wait_ <= no_time) {
+      unlink(flight.followers_, *waiter, &Waiter::previous_, &Waiter::next_);
+      waiter->linked_ = false;
+      waiter->news_ = differs ? News(Settled{record}) : News(TimeUp{record});
+      waiter->executor_.post(waiter);
+    }
+    waiter = next;
+  }
+}
+
+void Flights::leader_waits(Flight& flight, const Record& record) {
+  Waiter* leader = flight.leader_;
+  if (!leader) return;
+  if (leader->differs_from(record)) return tell_leader(flight, Settled{record});
+  if (leader->wait_ <= no_time) return tell_leader(flight, TimeUp{record});
+  if (!leader->alarm_.armed()) leader->executor_.arm(leader->alarm_, clock_.mono() + leader->wait_);
+}
+
+void Flights::tell_leader(Flight& flight, News news) {
+  Waiter* leader = std::exchange(flight.leader_, nullptr);
+  if (!leader) return;
+  leader->led_ = nullptr;
+  leader->news_ = std::move(news);
+  leader->executor_.cancel(leader->alarm_);
+  if (leader->waiting_) leader->waiting_.resume();
+}
+
+void Flights::end(Flight& flight, const News& news) {
+  Shard& shard = shard_of(flight.scope_);
+  std::lock_guard lock(shard.mutex);
+  shard.flights.erase(flight.scope_);
+  for (Waiter* waiter = std::exchange(flight.followers_, nullptr); waiter;) {
+    Waiter* next = waiter->next_;
+    waiter->linked_ = false;
+    waiter->news_ = news;
+    waiter->executor_.post(waiter);
+    waiter = next;
+  }
+}
+
+bool Flights::has_waiters(const Flight& flight) {
+  if (flight.leader_) return true;
+  std::lock_guard lock(shard_of(flight.scope_).mutex);
+  return flight.followers_ != nullptr;
+}
+
+void Flights::time_up(Waiter& waiter) {
+  if (waiter.led_) {
+    Record seen;
+    {
+      std::lock_guard lock(shard_of(waiter.scope_).mutex);
+      seen = waiter.led_->record_;
+    }
+    return tell_leader(*waiter.led_, TimeUp{std::move(seen)});
+  }
+  {
+    Shard& shard = shard_of(waiter.scope_);
+    std::lock_guard lock(shard.mutex);
+    if (!waiter.linked_) return;  // already told; the completion is on its way
+    Flight& flight = *shard.flights.at(waiter.scope_);
+    unlink(flight.followers_, waiter, &Waiter::previous_, &Waiter::next_);
+    waiter.linked_ = false;
+    waiter.news_ = TimeUp{flight.record_};
+  }
+  waiter.waiting_.resume();
+}
+
+std::size_t Flights::size() const {
+  std::size_t size = 0;
+  for (const Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    size += shard.flights.size();
+  }
+  return size;
+}
+
+}  // namespace onceward

@@ -1,0 +1,119 @@
+// Flights: the in-process table of keys at work. The first request of a key leads its flight and talks
+// to the store; the others follow it and are pushed what it learned, so that a thousand duplicates of
+// one key cost one store read. Any thread; everybody is resumed on their own executor.
+#pragma once
+
+#include <array>
+#include <coroutine>
+#include <mutex>
+#include <unordered_map>
+#include <variant>
+
+#include "engine/outcome.hpp"
+#include "onceward/executor.hpp"
+#include "onceward/values.hpp"
+
+namespace onceward {
+
+// How a flight ended, for those who waited on it.
+struct Settled {  // the record as it now stands: each waiter compares its own request with it
+  Record record;
+};
+struct Again {};  // nothing stands in the way any more: ask from the top
+struct TimeUp {   // this waiter's patience is over; the record as last seen
+  Record record;
+};
+using News = std::variant<std::monostate, Settled, Again, TimeUp, Outcome>;
+
+class Flights;
+
+// One caller that waits on a flight; lives in its coroutine's frame. co_await it once after joining.
+class Waiter : Completion {
+ public:
+  Waiter(Executor& executor, Fingerprint fingerprint, Duration wait);
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiting);
+  News await_resume() { return std::move(news_); }
+
+ private:
+  friend class Flights;
+  struct Alarm : Timer {
+    Waiter* waiter = nullptr;
+  };
+
+  static void on_posted(Completion* self);
+  static void on_alarm(Timer* alarm);
+  bool has_news() const { return !std::holds_alternative<std::monostate>(news_); }
+  bool differs_from(const Record& record) const;
+
+  Executor& executor_;
+  const Fingerprint fingerprint_;
+  const Duration wait_;
+  Alarm alarm_;
+  std::coroutine_handle<> waiting_;
+  Flights* flights_ = nullptr;
+  class Flight* led_ = nullptr;  // the flight it leads, while it waits for news
+  Scope scope_;
+  // Guarded by the flight's shard, for followers:
+  Waiter* previous_ = nullptr;
+  Waiter* next_ = nullptr;
+  bool linked_ = false;
+  News news_;
+};
+
+// A key at work; lives in the frame of the coroutine that works for it.
+class Flight {
+ public:
+  explicit Flight(const Scope& scope) : scope_(scope) {}
+
+ private:
+  friend class Flights;
+  const Scope scope_;
+  Waiter* leader_ = nullptr;  // only touched on the leader's thread; null once it was told
+  // Guarded by the shard:
+  Waiter* followers_ = nullptr;
+  bool known_ = false;  // `record_` says what the key is doing
+  Record record_;
+};
+
+class Flights {
+ public:
+  explicit Flights(const Clock& clock) : clock_(clock) {}
+
+  enum class Joined { leads, follows, told };
+  // Follows the flight of this scope if there is one, else begins `flight` with the waiter leading.
+  Joined join(Flight& flight, Waiter& waiter);
+
+  // The rest is for the coroutine that works for the flight, on the leader's thread.
+
+  // The key is in progress: followers that differ from it or have no time to wait are told now.
+  void in_progress(Flight& flight, const Record& record);
+  // The leader has to wait like everybody else: the key is in progress elsewhere.
+  void leader_waits(Flight& flight, const Record& record);
+  // Tells the leader its outcome; the flight goes on.
+  void tell_leader(Flight& flight, News news);
+  // The flight leaves the table and every follower is told.
+  void end(Flight& flight, const News& news);
+  bool has_waiters(const Flight& flight);
+
+  std::size_t size() const;
+
+ private:
+  friend class Waiter;
+  struct HashScope {
+    std::size_t operator()(const Scope& scope) const;
+  };
+  struct alignas(64) Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<Scope, Flight*, HashScope> flights;
+  };
+
+  Shard& shard_of(const Scope& scope) { return shards_[scope.data.back() % shards_.size()]; }
+  void time_up(Waiter& waiter);
+
+  const Clock& clock_;
+  std::array<Shard, 64> shards_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,39 @@
+#include "engine/lease_keeper.hpp"
+
+#include <algorithm>
+
+#include "base/await.hpp"
+
+namespace onceward {
+
+void LeaseKeeper::start(const Fence& fence, Duration lease, MonoTime asked_at, MonoTime hold_until) {
+  request_ = {fence, lease};
+  lease_until_ = std::min<MonoTime>(asked_at + lease, hold_until);
+  hold_until_ = hold_until;
+  alarm_.keeper = this;
+  alarm_.run = [](Timer* alarm) { spawn(static_cast<Alarm*>(alarm)->keeper->renew()); };
+  arm(lease / 3);
+}
+
+void LeaseKeeper::arm(Duration after) {
+  const MonoTime at = clock_.mono() + std::max(after, Duration(1));
+  if (!stopped_ && at < std::min(lease_until_, hold_until_)) executor_.arm(alarm_, at);
+}
+
+Task<> LeaseKeeper::renew() {
+  renewing_ = true;
+  const MonoTime asked_at = clock_.mono();
+  const Result<Record> renewed =
+      co_await store_call<Record>(executor_, [&](auto& reply) { return store_.renew(request_, reply); });
+  renewing_ = false;
+  if (renewed) {
+    lease_until_ = std::min<MonoTime>(asked_at + request_.lease, hold_until_);
+    arm(request_.lease / 3);
+  } else if (renewed.error().code == Errc::unavailable || renewed.error().code == Errc::refused) {
+    arm(request_.lease / 10);  // the lease still lives; the store may come back in time
+  }
+  // Stale or conflict: somebody resolved it. Our outcome will be refused by the same fence (I3).
+  if (stopping_) std::exchange(stopping_, nullptr).resume();
+}
+
+}  // namespace onceward

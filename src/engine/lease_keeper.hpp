@@ -1,0 +1,56 @@
+// LeaseKeeper: renews one lease at a third of its length for as long as the work runs, at most until
+// max_hold. Owned by the coroutine that runs the work; only on that coroutine's executor.
+#pragma once
+
+#include <coroutine>
+
+#include "base/task.hpp"
+#include "onceward/store.hpp"
+
+namespace onceward {
+
+class LeaseKeeper {
+ public:
+  LeaseKeeper(Executor& executor, const Clock& clock, Store& store)
+      : executor_(executor), clock_(clock), store_(store) {}
+
+  // `asked_at` is when the claim was sent, which is not later than when the store granted it: measured
+  // from there on the monotonic clock, our lease ends before the store's does.
+  void start(const Fence& fence, Duration lease, MonoTime asked_at, MonoTime hold_until);
+  // Whether the lease is still ours for certain.
+  bool is_held() const { return clock_.mono() < lease_until_; }
+  MonoTime lease_until() const { return lease_until_; }
+  // co_await keeper.stop(): no renewal is on its way afterwards; await it before the keeper goes.
+  auto stop() {
+    stopped_ = true;
+    executor_.cancel(alarm_);
+    return Stopped{*this};
+  }
+
+ private:
+  struct Alarm : Timer {
+    LeaseKeeper* keeper = nullptr;
+  };
+  struct Stopped {
+    LeaseKeeper& keeper;
+    bool await_ready() const noexcept { return !keeper.renewing_; }
+    void await_suspend(std::coroutine_handle<> waiting) noexcept { keeper.stopping_ = waiting; }
+    void await_resume() const noexcept {}
+  };
+
+  void arm(Duration after);
+  Task<> renew();
+
+  Executor& executor_;
+  const Clock& clock_;
+  Store& store_;
+  RenewRequest request_;
+  MonoTime lease_until_{};
+  MonoTime hold_until_{};
+  Alarm alarm_;
+  bool renewing_ = false;
+  bool stopped_ = false;
+  std::coroutine_handle<> stopping_;
+};
+
+}  // namespace onceward

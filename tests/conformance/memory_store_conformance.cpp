@@ -1,0 +1,24 @@
+#include "conformance/store_conformance.hpp"
+#include "stores/memory/memory_store.hpp"
+
+namespace onceward::testing {
+namespace {
+
+class MemoryUnderTest final : public StoreUnderTest {
+ public:
+  Store& store() override { return *store_; }
+  Timestamp now() override { return clock_.now(); }
+  void advance(Duration by) override { clock_.advance(by); }
+
+ private:
+  FakeClock clock_;
+  std::unique_ptr<Store> store_ = make_memory_store(clock_);
+};
+
+INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
+                         ::testing::Values(StoreFactory{"memory",
+                                                        [] { return std::make_unique<MemoryUnderTest>(); }}),
+                         factory_name);
+
+}  // namespace
+}  // namespace onceward::testing
