@@ -67,6 +67,7 @@ class Upstream:
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.requests = []
         self.malformed = []  # what a strict reader had to refuse: must stay empty
+        self.default = behaviours.numbered_answer
         self.ended = threading.Event()
         self._by_key, self._by_script, self._by_operation = {}, {}, {}
         self._scripts = {}
@@ -209,7 +210,7 @@ class Upstream:
             os.fsync(file.fileno())
 
     def _behaviour(self, request):
-        return self._scripts.get(_first(request, "X-Script"), behaviours.numbered_answer)
+        return self._scripts.get(_first(request, "X-Script"), self.default)
 
 
 def _first(request, name):
