@@ -66,23 +66,23 @@ std::optional<Parameter> take_parameter(std::string_view& rest) {
 void take_boundary(MediaType& media) {
   std::string_view rest = media.parameters;
   std::string others;
-  bool found = false;
+  std::optional<std::string> boundary;
+  media.kind = BodyKind::other;
   while (!rest.empty()) {
     auto parameter = take_parameter(rest);
-    if (!parameter || (found && parameter->name == "boundary")) {
-      media.kind = BodyKind::other;
-      return;
-    }
-    if (parameter->name == "boundary") {
-      found = true;
-      media.boundary = std::move(parameter->value);
-    } else {
+    if (!parameter) return;
+    if (parameter->name != "boundary") {
       append_part(others, parameter->name);
       append_part(others, parameter->value);
+    } else {
+      if (boundary) return;
+      boundary = std::move(parameter->value);
     }
   }
-  if (!found) media.kind = BodyKind::other;
-  if (found) media.parameters = std::move(others);
+  if (!boundary) return;
+  media.kind = BodyKind::multipart;
+  media.boundary = *std::move(boundary);
+  media.parameters = std::move(others);
 }
 
 }  // namespace

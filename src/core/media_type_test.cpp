@@ -50,8 +50,12 @@ TEST(MediaType, FindsTheBoundary) {
   }
   for (std::string_view parameters :
        {"; boundary=", "; boundary", "; boundary=\"b", "; boundary=\"b\\", "; boundary=a; boundary=b",
-        "; boundary=b x", "; boundary=b;", "; =b", "; boundary = b", "; boundary=b; x"})
-    EXPECT_EQ(parse_media_type(multipart + std::string(parameters)).kind, BodyKind::other) << parameters;
+        "; boundary=b x", "; boundary=b;", "; =b", "; boundary = b", "; boundary=b; x"}) {
+    const MediaType media = parse_media_type(multipart + std::string(parameters));
+    EXPECT_EQ(media.kind, BodyKind::other) << parameters;
+    EXPECT_EQ(media.boundary, "") << parameters;
+    EXPECT_EQ(media.parameters, parameters) << parameters;
+  }
 }
 
 }  // namespace
