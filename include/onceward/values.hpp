@@ -68,6 +68,7 @@ struct RequestInfo {
   std::string operation;
   std::string key_hint;      // first 8 hex digits of the key's hash, or the key where configured
   std::vector<Leaf> leaves;  // sorted by pointer; empty when the body has none or too many
+  std::string owner_tag{};   // hash of tenant and caller: who may ask for this operation's state (I8)
   bool operator==(const RequestInfo&) const = default;
 };
 

@@ -50,6 +50,7 @@ void put_request(std::string& out, const RequestInfo& request) {
   put_text(out, request.tenant);
   put_text(out, request.operation);
   put_text(out, request.key_hint);
+  put_text(out, request.owner_tag);
   put_number(out, request.leaves.size());
   for (const Leaf& leaf : request.leaves) {
     put_text(out, leaf.pointer);
@@ -153,6 +154,7 @@ std::shared_ptr<const RequestInfo> get_request(Reader& in) {
   request->tenant = in.text();
   request->operation = in.text();
   request->key_hint = in.text();
+  request->owner_tag = in.text();
   const std::uint64_t leaves = in.number();
   if (leaves > in.left() / 9) {  // a leaf takes at least nine bytes: no room is made for invented ones
     in.fail();

@@ -33,8 +33,8 @@ bool store_could_not_answer(const Outcome& outcome) {
 
 }  // namespace
 
-Engine::Engine(Store& store, const Clock& clock, Random& random, EngineObserver* observer)
-    : store_(store), clock_(clock), random_(random), observer_(observer), flights_(clock) {}
+Engine::Engine(Store& store, const Clock& clock, Random& random)
+    : store_(store), clock_(clock), random_(random), flights_(clock) {}
 
 Task<Outcome> Engine::run(Executor& executor, Command command, std::shared_ptr<Work> work) {
   const bool observes = command.policy->mode == Mode::observe;

@@ -19,18 +19,8 @@
 
 namespace onceward {
 
-// One request, whatever its protocol.
-struct Command {
-  Scope scope;
-  Fingerprint fingerprint;
-  std::shared_ptr<const RequestInfo> request;
-  std::shared_ptr<const Policy> policy;  // shared with the config it came from: a reload changes nothing here
-  Duration wait{};                       // how long this caller waits for one that is in progress
-  // The same request under an older fingerprint version, when a record asks for it.
-  std::function<Result<Fingerprint>(std::uint16_t version)> fingerprint_as;
-};
-
-// What the engine counts and times; the default does nothing. Called on the executor's thread.
+// What the engine counts and times; the default does nothing. One per worker: called
+// on the executor's thread.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
@@ -40,9 +30,21 @@ class EngineObserver {
   virtual void became_unknown(const Record& record, UnknownCause cause) { (void)record, (void)cause; }
 };
 
+// One request, whatever its protocol.
+struct Command {
+  Scope scope;
+  Fingerprint fingerprint;
+  std::shared_ptr<const RequestInfo> request;
+  std::shared_ptr<const Policy> policy;  // shared with the config it came from: a reload changes nothing here
+  Duration wait{};                       // how long this caller waits for one that is in progress
+  // The same request under an older fingerprint version, when a record asks for it.
+  std::function<Result<Fingerprint>(std::uint16_t version)> fingerprint_as;
+  EngineObserver* observer = nullptr;
+};
+
 class Engine {
  public:
-  Engine(Store& store, const Clock& clock, Random& random, EngineObserver* observer = nullptr);
+  Engine(Store& store, const Clock& clock, Random& random);
 
   // Runs the command or finds out what became of it. The work goes on when it must outlive the answer
   // (a late reply, an outcome that could not be stored yet).
@@ -72,7 +74,6 @@ class Engine {
   Store& store_;
   const Clock& clock_;
   Random& random_;
-  EngineObserver* observer_;
   Flights flights_;
   std::atomic<std::size_t> executions_{0};
 };

@@ -99,7 +99,7 @@ Task<std::variant<ClaimReply, Outcome>> Engine::Execution::obtain() {
   if (!work_->ready()) {
     // Getting ready may fail or take long, and a replay needs none of it: look before connecting.
     const Result<Record> standing =
-        co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "lookup",
+        co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
                                [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
     if (!standing && standing.error().code != Errc::not_found)
       co_return Outcome(StoreFailed{standing.error()});
@@ -136,7 +136,7 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
 
   asked_at_ = engine_.clock_.mono();
   const auto ask = [this] {
-    return timed<ClaimReply>(engine_.observer_, engine_.clock_, executor_, "claim",
+    return timed<ClaimReply>(command_.observer, engine_.clock_, executor_, "claim",
                              [this](auto& reply) { return engine_.store_.claim(request_, reply); });
   };
   Result<ClaimReply> reply = co_await ask();
@@ -265,7 +265,7 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
   // the one that every retry will see, so it is also this caller's, if there is one.
   if (!written && !is_worth_repeating(written.error())) {
     const Result<Record> standing =
-        co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "lookup",
+        co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
                                [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
     if (standing && standing->response) {
       finish(Settled{*standing}, Outcome(Replayed{*standing}));
@@ -314,20 +314,20 @@ Task<> Engine::Execution::listen_on(const Record& record) {
 }
 
 Task<Result<Record>> Engine::Execution::complete(CompleteRequest request) {
-  co_return co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "complete",
+  co_return co_await timed<Record>(command_.observer, engine_.clock_, executor_, "complete",
                                    [&](auto& reply) { return engine_.store_.complete(request, reply); });
 }
 
 Task<Result<Record>> Engine::Execution::release(ReleaseRequest request) {
-  co_return co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "release",
+  co_return co_await timed<Record>(command_.observer, engine_.clock_, executor_, "release",
                                    [&](auto& reply) { return engine_.store_.release(request, reply); });
 }
 
 Task<Result<Record>> Engine::Execution::mark_unknown(UnknownRequest request) {
   Result<Record> marked =
-      co_await timed<Record>(engine_.observer_, engine_.clock_, executor_, "unknown",
+      co_await timed<Record>(command_.observer, engine_.clock_, executor_, "unknown",
                              [&](auto& reply) { return engine_.store_.unknown(request, reply); });
-  if (marked && engine_.observer_) engine_.observer_->became_unknown(*marked, request.evidence.cause);
+  if (marked && command_.observer) command_.observer->became_unknown(*marked, request.evidence.cause);
   co_return marked;
 }
 
