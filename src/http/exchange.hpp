@@ -49,10 +49,14 @@ class Exchange {
   const PeerInfo& peer() const;
   Executor& executor();
 
-  // The first read sends "100 Continue" when the client waits for it.
+  // The first read sends "100 Continue" when the client waits for it. Reading may go on while an answer is
+  // written, but then informational(100) must have been sent before.
   Task<BodyPiece> read_body_some();
   // The whole body into `out`; stops at once when it is, or says it is, larger than `limit`.
   Task<ReadBody> read_body(std::size_t limit, std::string& out);
+
+  bool body_buffered() const;  // a body of known length has arrived whole: reading it will not wait
+  void stop_reading();         // a read that waits, or the next one, ends as `closed`
 
   // A whole answer in one write. `lines` are "Name: value\r\n" lines without framing headers; Date (when
   // absent), Content-Length and Connection are added; HEAD, 204 and 304 get no body.

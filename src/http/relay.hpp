@@ -32,6 +32,7 @@ struct RelayOptions {
   std::string_view extra_response_lines;
   // Words 502 and 504 answers, and 400/408 for a client's broken body. Must be set; not per request.
   const std::function<PlainAnswer(int status, RelayOutcome)>* error_answer = nullptr;
+  Duration tunnel_idle = std::chrono::hours(1);  // an upgraded connection that is silent for so long ends
 };
 
 struct RelayResult {

@@ -77,6 +77,8 @@ class Lease {
   // piece: the limit was reached and more follows (read on with read_body_some).
   Task<BodyStatus> read_body(std::size_t limit, std::string& out, MonoTime deadline);
 
+  bool body_buffered() const;  // a body of known length is here whole: the next piece is all of it
+
   std::uint64_t bytes_seen() const;  // of the answer, in this lease
   // Wakes a suspended read or send with an error; later calls fail. Safe while one is waiting.
   void close();

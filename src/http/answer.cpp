@@ -1,0 +1,154 @@
+// Writing an answer: the Connection's side of Exchange::respond and the streamed answers.
+#include <array>
+#include <charconv>
+
+#include "http/connection.hpp"
+#include "http/http_date.hpp"
+#include "http/response_writer.hpp"
+
+namespace onceward::http {
+namespace {
+
+bool has_date(std::string_view lines) {
+  while (!lines.empty()) {
+    if (lines.size() > 5 && (lines[0] | 32) == 'd' && same_name(lines.substr(0, 5), "Date:")) return true;
+    const std::size_t end = lines.find('\n');
+    if (end == lines.npos) return false;
+    lines.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Connection::bodiless(int status) const {
+  return head_.method == "HEAD" || status < 200 || status == 204 || status == 304;
+}
+
+void Connection::begin_head(int status, std::string_view lines, std::string_view reason) {
+  out_.clear();
+  append_status_line(out_, status, reason);
+  out_.append(lines);
+  status_ = status;
+  if (!has_date(lines)) out_.append(date_line());
+}
+
+void Connection::end_head() {
+  // Decided now, because the answer must say it: a body that is too long to be drained, or that the
+  // client holds back until it is asked for it, ends the connection.
+  const bool body_left = !decoder_.ended();
+  if (server_.draining ||
+      (body_left && (continue_due_ || decoder_.length_left() > server_.limits.drain_bytes)))
+    keep_alive_ = false;
+  if (!keep_alive_)
+    out_.append("Connection: close\r\n");
+  else if (head_.minor == 0)
+    out_.append("Connection: keep-alive\r\n");
+  out_.append("\r\n");
+}
+
+Task<bool> Connection::send(std::string_view first, std::string_view second, std::string_view third) {
+  const std::array<std::string_view, 3> pieces{first, second, third};
+  bytes_sent_ += first.size() + second.size() + third.size();
+  if (co_await stream_.write_all(pieces, in(server_.limits.write_timeout))) co_return true;
+  answer_ = Answer::cut;
+  keep_alive_ = false;
+  stream_.close();
+  co_return false;
+}
+
+Task<bool> Connection::respond(int status, std::string_view lines, std::string_view body,
+                               std::string_view reason) {
+  ONCEWARD_ASSERT(answer_ == Answer::none || answer_ == Answer::cut);
+  if (answer_ == Answer::cut) co_return false;
+  begin_head(status, lines, reason);
+  const bool no_length = status < 200 || status == 204 || status == 304;
+  if (!no_length) {
+    out_.append("Content-Length: ");
+    append_number(out_, body.size());
+    out_.append("\r\n");
+  }
+  end_head();
+  answer_ = Answer::done;
+  co_return co_await send(out_, bodiless(status) ? std::string_view() : body);
+}
+
+Task<bool> Connection::start(int status, std::string_view lines, Body body, std::string_view reason) {
+  ONCEWARD_ASSERT(answer_ == Answer::none || answer_ == Answer::cut);
+  if (answer_ == Answer::cut) co_return false;
+  begin_head(status, lines, reason);
+  no_answer_body_ = bodiless(status);
+  if (body.kind == Body::Kind::chunked && head_.minor == 0) body = Body::until_close();
+  const bool no_length = status < 200 || status == 204 || status == 304;
+  if (no_length) body = Body::none();
+  if (body.kind == Body::Kind::length || (body.kind == Body::Kind::none && !no_answer_body_)) {
+    out_.append("Content-Length: ");
+    append_number(out_, body.bytes);
+    out_.append("\r\n");
+  } else if (body.kind == Body::Kind::chunked) {
+    out_.append("Transfer-Encoding: chunked\r\n");
+  } else if (body.kind == Body::Kind::until_close && !no_answer_body_) {
+    keep_alive_ = false;
+  }
+  answer_kind_ = no_answer_body_ ? Body::Kind::none : body.kind;
+  answer_left_ = answer_kind_ == Body::Kind::length ? body.bytes : 0;
+  answer_ = Answer::streaming;
+  if (status == 101) {
+    out_.append("Connection: upgrade\r\n\r\n");
+  } else {
+    end_head();
+  }
+  co_return co_await send(out_);
+}
+
+Task<bool> Connection::write(std::string_view data) {
+  if (answer_ != Answer::streaming) co_return false;
+  if (no_answer_body_ || data.empty()) co_return true;
+  switch (answer_kind_) {
+    case Body::Kind::none:
+      co_return false;
+    case Body::Kind::until_close:
+      co_return co_await send(data);
+    case Body::Kind::length:
+      if (data.size() > answer_left_) co_return false;
+      answer_left_ -= data.size();
+      co_return co_await send(data);
+    case Body::Kind::chunked:
+      break;
+  }
+  std::array<char, 20> size{};
+  char* end = std::to_chars(size.data(), size.data() + 16, data.size(), 16).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  co_return co_await send({size.data(), static_cast<std::size_t>(end - size.data())}, data, "\r\n");
+}
+
+Task<bool> Connection::finish() {
+  if (answer_ != Answer::streaming) co_return false;
+  if (answer_left_ != 0) {
+    abort();
+    co_return false;
+  }
+  answer_ = Answer::done;
+  if (answer_kind_ == Body::Kind::chunked) co_return co_await send("0\r\n\r\n");
+  co_return true;
+}
+
+void Connection::abort() {
+  answer_ = Answer::cut;
+  keep_alive_ = false;
+  // Only a reset tells a body that ends with the connection from one that was cut.
+  stream_.reset();
+}
+
+Task<bool> Connection::informational(int status, std::string_view lines) {
+  if (answer_ != Answer::none) co_return false;
+  if (head_.minor == 0) co_return true;
+  if (status == 100) continue_due_ = false;
+  out_.clear();
+  append_status_line(out_, status, {});
+  out_.append(lines).append("\r\n");
+  co_return co_await send(out_);
+}
+
+}  // namespace onceward::http

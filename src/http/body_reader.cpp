@@ -1,0 +1,121 @@
+// Reading a request's body: the Connection's side of Exchange::read_body.
+#include <algorithm>
+
+#include "http/connection.hpp"
+
+namespace onceward::http {
+namespace {
+
+constexpr std::string_view continue_answer = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::size_t fill_room = 1024;  // always there: an incomplete line is shorter than the rest
+constexpr std::size_t reserve_bytes_max = 256 * 1024;  // trusted before the bytes are there
+
+BodyStatus to_body_status(IoStatus status) {
+  return status == IoStatus::timeout ? BodyStatus::timeout : BodyStatus::closed;
+}
+
+ReadBody to_read_body(BodyStatus status) {
+  switch (status) {
+    case BodyStatus::piece:
+    case BodyStatus::end:
+      return ReadBody::ok;
+    case BodyStatus::bad:
+      return ReadBody::bad;
+    case BodyStatus::closed:
+      return ReadBody::closed;
+    case BodyStatus::timeout:
+      return ReadBody::timeout;
+  }
+  return ReadBody::bad;
+}
+
+}  // namespace
+
+Task<BodyStatus> Connection::send_continue() {
+  continue_due_ = false;
+  co_return co_await send(continue_answer) ? BodyStatus::piece : BodyStatus::closed;
+}
+
+// More input behind what is unread. `piece` means that there is some.
+Task<BodyStatus> Connection::fill(MonoTime deadline) {
+  if (continue_due_ && co_await send_continue() != BodyStatus::piece) co_return BodyStatus::closed;
+  const IoResult result = co_await stream_.read_some(in_.room(fill_room), deadline);
+  if (result.status != IoStatus::ok) co_return to_body_status(result.status);
+  in_.filled(result.bytes);
+  co_return BodyStatus::piece;
+}
+
+Task<BodyPiece> Connection::read_body_some() {
+  in_.consume(std::exchange(piece_bytes_, 0));
+  MonoTime deadline = MonoTime::max();
+  while (true) {
+    const BodyDecoder::Step step = decoder_.next(in_.unread());
+    using Status = BodyDecoder::Step::Status;
+    switch (step.status) {
+      case Status::piece:
+        piece_bytes_ = step.consumed;
+        co_return BodyPiece{BodyStatus::piece, step.data};
+      case Status::end:
+        in_.consume(step.consumed);
+        co_return BodyPiece{BodyStatus::end, {}};
+      case Status::bad:
+        body_failed_ = true;
+        keep_alive_ = false;
+        co_return BodyPiece{BodyStatus::bad, {}};
+      case Status::need_more:
+        in_.consume(step.consumed);
+        break;
+    }
+    if (deadline == MonoTime::max()) deadline = in(server_.limits.body_timeout);
+    const BodyStatus filled = co_await fill(deadline);
+    if (filled != BodyStatus::piece) {
+      body_failed_ = true;
+      keep_alive_ = false;
+      co_return BodyPiece{filled, {}};
+    }
+  }
+}
+
+bool Connection::body_buffered() const {
+  return head_.body.kind == Body::Kind::length && decoder_.length_left() == head_.body.bytes &&
+         in_.unread().size() >= head_.body.bytes;
+}
+
+Task<ReadBody> Connection::read_body(std::size_t limit, std::string& out) {
+  out.clear();
+  if (decoder_.length_left() > limit) co_return ReadBody::too_large;
+  while (true) {
+    if (decoder_.length_left() > in_.unread().size() - piece_bytes_) co_return co_await read_length_body(out);
+    const BodyPiece piece = co_await read_body_some();
+    if (piece.status != BodyStatus::piece) co_return to_read_body(piece.status);
+    if (out.size() + piece.data.size() > limit) co_return ReadBody::too_large;
+    out.append(piece.data);
+  }
+}
+
+// Most of the body is still to come: it is read straight to where it belongs.
+Task<ReadBody> Connection::read_length_body(std::string& out) {
+  in_.consume(std::exchange(piece_bytes_, 0));
+  out.append(in_.unread());
+  decoder_.skip(in_.unread().size());
+  in_.consume(in_.unread().size());
+  if (continue_due_ && co_await send_continue() != BodyStatus::piece) co_return ReadBody::closed;
+  std::size_t have = out.size();
+  while (!decoder_.ended()) {
+    const std::size_t want = std::min<std::uint64_t>(decoder_.length_left(), reserve_bytes_max);
+    out.resize(have + want);
+    const IoResult result =
+        co_await stream_.read_some(std::span(out).subspan(have), in(server_.limits.body_timeout));
+    if (result.status != IoStatus::ok) {
+      body_failed_ = true;
+      keep_alive_ = false;
+      co_return to_read_body(to_body_status(result.status));
+    }
+    have += result.bytes;
+    decoder_.skip(result.bytes);
+  }
+  out.resize(have);
+  co_return ReadBody::ok;
+}
+
+}  // namespace onceward::http

@@ -1,0 +1,157 @@
+#include "http/connection.hpp"
+
+#include <algorithm>
+
+#include "http/parser.hpp"
+
+namespace onceward::http {
+namespace {
+
+constexpr std::size_t head_room = 4 * 1024;        // by which the block grows for a long head
+constexpr std::size_t body_room = 4 * 1024;        // kept free behind a head for reading its body
+constexpr std::size_t linger_bytes = 1024 * 1024;  // read and thrown away after a refusal
+constexpr Duration linger_time = std::chrono::seconds(2);
+
+}  // namespace
+
+Connection::Connection(ServerShared& server, int fd, PeerInfo peer)
+    : server_(server), stream_(server.worker, fd), peer_(std::move(peer)) {}
+
+Task<> Connection::run() {
+  if (stream_.tls()) {
+    if (!co_await stream_.handshake(in(server_.limits.header_timeout))) co_return;
+    describe_peer(*stream_.tls(), peer_);
+  }
+  while (co_await wait_for_request()) {
+    if (co_await read_head() == Progress::stop) break;
+    if (co_await serve() == Progress::stop) break;
+  }
+}
+
+Task<> Connection::refuse() {
+  if (stream_.tls() && !co_await stream_.handshake(in(linger_time))) co_return;
+  co_await protocol_error(503, "too many connections");
+}
+
+// Waits without a read buffer: that is what keeps an idle connection small.
+Task<bool> Connection::wait_for_request() {
+  head_.clear();
+  keep_alive_ = true;
+  if (!in_.empty()) co_return true;
+  const MonoTime deadline = in(server_.limits.idle_timeout);
+  while (true) {
+    in_.drop_if_empty();
+    if (server_.draining) co_return false;
+    idle_ = true;
+    const IoStatus wait = co_await stream_.readable(deadline);
+    idle_ = false;
+    if (wait != IoStatus::ok) co_return false;
+    const IoResult result = stream_.try_read(in_.room(Buffer::block_bytes));
+    if (result.status == IoStatus::would_block) continue;
+    if (result.status != IoStatus::ok) co_return false;
+    in_.filled(result.bytes);
+    co_return true;
+  }
+}
+
+Task<Connection::Progress> Connection::read_head() {
+  const MonoTime deadline = in(server_.limits.header_timeout);
+  std::size_t searched = 0;
+  bool skipped = false;
+  while (true) {
+    // One empty line before a request is what old clients send after a body.
+    if (!skipped && in_.unread().starts_with("\r\n")) {
+      in_.consume(2);
+      skipped = true;
+    }
+    const std::size_t end = in_.unread() == "\r" ? 0 : find_head_end(in_.unread(), searched);
+    if (end > server_.limits.header_bytes || (end == 0 && in_.unread().size() >= server_.limits.header_bytes))
+      co_return co_await protocol_error(431, "the request head is too large");
+    if (end != 0) break;
+    searched = in_.unread().size();
+    const bool began = searched != 0;
+    const IoResult result = co_await stream_.read_some(in_.room(head_room), deadline);
+    if (result.status == IoStatus::timeout && began)
+      co_return co_await protocol_error(408, "the request head did not arrive in time");
+    if (result.status != IoStatus::ok) co_return Progress::stop;
+    in_.filled(result.bytes);
+  }
+  in_.room(body_room);  // may move the bytes, so before there are views on them
+  const HeadParse parse = parse_request_head(in_.unread(), head_);
+  if (parse.status != HeadParse::Status::done) co_return co_await protocol_error(parse.answer, parse.detail);
+  in_.pin(parse.bytes);
+  co_return Progress::next;
+}
+
+Task<Connection::Progress> Connection::serve() {
+  decoder_.reset(head_.body);
+  continue_due_ = head_.expect_continue && in_.empty();
+  keep_alive_ = head_.keep_alive;
+  answer_ = Answer::none;
+  status_ = 0;
+  bytes_sent_ = 0;
+  piece_bytes_ = 0;
+  tunnel_ = body_failed_ = false;
+  Exchange exchange(*this);
+  co_await server_.handler.handle(exchange);
+  co_return co_await end_request();
+}
+
+Task<Connection::Progress> Connection::end_request() {
+  if (tunnel_) co_return Progress::stop;
+  if (answer_ == Answer::none && !stream_.broken())
+    co_await respond(500, "Content-Type: text/plain\r\n", "the request was not answered\n", {});
+  if (answer_ == Answer::streaming) abort();
+  if (answer_ == Answer::cut || stream_.broken()) co_return Progress::stop;
+  in_.consume(piece_bytes_);
+  piece_bytes_ = 0;
+  const bool whole = keep_alive_ && co_await drain_body();
+  in_.unpin();
+  if (!whole) {
+    co_await linger();
+    co_return Progress::stop;
+  }
+  co_return server_.draining ? Progress::stop : Progress::next;
+}
+
+// What the handler did not read of the body, if it is little: then the connection can be kept.
+Task<bool> Connection::drain_body() {
+  std::size_t drained = 0;
+  while (!decoder_.ended()) {
+    if (continue_due_ || body_failed_ || decoder_.length_left() > server_.limits.drain_bytes) co_return false;
+    const BodyPiece piece = co_await read_body_some();
+    if (piece.status == BodyStatus::end) break;
+    drained += piece.data.size();
+    if (piece.status != BodyStatus::piece || drained > server_.limits.drain_bytes) co_return false;
+  }
+  in_.consume(piece_bytes_);
+  piece_bytes_ = 0;
+  co_return true;
+}
+
+// The head cannot be trusted, so nothing after it can: answer, and close.
+Task<Connection::Progress> Connection::protocol_error(int status, std::string_view detail) {
+  head_.clear();
+  keep_alive_ = false;
+  answer_ = Answer::none;
+  bytes_sent_ = 0;
+  const PlainAnswer answer = server_.handler.protocol_error(status, detail);
+  if (co_await respond(status, answer.lines, answer.body, {})) co_await linger();
+  co_return Progress::stop;
+}
+
+// Closing with unread bytes makes the kernel send a reset, which can overtake the answer: so the client
+// is first told that we have ended, and what it still sends is read for a while.
+Task<> Connection::linger() {
+  stream_.shutdown_write();
+  in_.unpin();
+  in_.drop();
+  const MonoTime deadline = in(linger_time);
+  for (std::size_t total = 0; total < linger_bytes;) {
+    const IoResult result = co_await stream_.read_some(in_.room(Buffer::block_bytes), deadline);
+    if (result.status != IoStatus::ok && result.status != IoStatus::interrupted) co_return;
+    total += result.bytes;
+  }
+}
+
+}  // namespace onceward::http

@@ -1,0 +1,94 @@
+// Connection: one client's connection, from accept to close. Made by the server, run by one detached
+// coroutine of its worker; reads requests, hands each to the handler as an Exchange, writes the answers
+// in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/body_decoder.hpp"
+#include "http/buffer.hpp"
+#include "http/exchange.hpp"
+#include "http/server.hpp"
+#include "http/stream.hpp"
+
+namespace onceward::http {
+
+// What connections share with their server.
+struct ServerShared {
+  Worker& worker;
+  Handler& handler;
+  ServerLimits limits;
+  bool draining = false;
+};
+
+class Connection {
+ public:
+  Connection(ServerShared& server, int fd, PeerInfo peer);
+
+  void use_tls(TlsSession session) { stream_.use_tls(std::move(session)); }
+  Task<> run();     // serves requests until the connection ends
+  Task<> refuse();  // answers 503 and closes
+  void close() { stream_.close(); }
+  void close_if_idle() {
+    if (idle_) stream_.close();
+  }
+
+  // Reading the request (body_reader.cpp).
+  Task<BodyPiece> read_body_some();
+  Task<ReadBody> read_body(std::size_t limit, std::string& out);
+  bool body_buffered() const;  // all of a length body has arrived
+
+  // Writing the answer (answer.cpp).
+  Task<bool> respond(int status, std::string_view lines, std::string_view body, std::string_view reason);
+  Task<bool> start(int status, std::string_view lines, Body body, std::string_view reason);
+  Task<bool> write(std::string_view data);
+  Task<bool> finish();
+  Task<bool> informational(int status, std::string_view lines);
+  void abort();
+
+ private:
+  friend class Exchange;
+  enum class Progress : std::uint8_t { next, stop };
+  enum class Answer : std::uint8_t { none, streaming, done, cut };
+
+  MonoTime in(Duration time) const { return Worker::now() + time; }
+  Task<bool> wait_for_request();
+  Task<Progress> read_head();
+  Task<Progress> serve();
+  Task<Progress> end_request();
+  Task<bool> drain_body();
+  Task<Progress> protocol_error(int status, std::string_view detail);
+  Task<> linger();
+  Task<BodyStatus> fill(MonoTime deadline);
+  Task<BodyStatus> send_continue();
+  Task<ReadBody> read_length_body(std::string& out);
+  void begin_head(int status, std::string_view lines, std::string_view reason);
+  void end_head();
+  bool bodiless(int status) const;
+  Task<bool> send(std::string_view first, std::string_view second = {}, std::string_view third = {});
+
+  ServerShared& server_;
+  Stream stream_;
+  PeerInfo peer_;
+  Buffer in_;
+  RequestHead head_;
+  BodyDecoder decoder_;
+  std::string out_;
+  std::size_t piece_bytes_ = 0;  // of the input, behind the last piece given out
+  std::uint64_t answer_left_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  int status_ = 0;
+  Body::Kind answer_kind_ = Body::Kind::none;
+  Answer answer_ = Answer::none;
+  bool idle_ = false;
+  bool keep_alive_ = true;
+  bool continue_due_ = false;  // the client waits for "100 Continue" before it sends the body
+  bool no_answer_body_ = false;
+  bool tunnel_ = false;
+  bool body_failed_ = false;
+};
+
+}  // namespace onceward::http

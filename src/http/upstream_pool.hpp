@@ -1,0 +1,49 @@
+// UpstreamPool: what an Upstream and its leases share: the idle connections, the count of those in use,
+// and the queue of requests that wait for one. One thread; alive until the last lease is gone.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "http/address.hpp"
+#include "http/resolver.hpp"
+#include "http/tls.hpp"
+#include "http/upstream_socket.hpp"
+#include "http/wait_list.hpp"
+
+namespace onceward::http {
+
+struct UpstreamPool {
+  using Socket = std::unique_ptr<UpstreamSocket>;
+
+  UpstreamPool(Worker& owner, const UpstreamOptions& settings, Url where, TlsContext context)
+      : worker(owner),
+        options(settings),
+        url(std::move(where)),
+        tls(std::move(context)),
+        resolver(owner, url.host, url.port),
+        turn(owner) {}
+
+  Socket take_idle();  // with a place, or nothing
+  Socket pop_idle();   // for who has a place; drops what has been closed meanwhile
+  void give_back(Socket socket);
+  // Waits until one more connection may be in use; the place is then the caller's.
+  Task<bool> take_place(MonoTime deadline);
+  void leave_place();
+  Task<Result<Socket>> open(MonoTime deadline);
+  Task<Result<Socket>> open_at(SocketAddress address, MonoTime deadline);
+
+  Worker& worker;
+  UpstreamOptions options;
+  Url url;
+  TlsContext tls;
+  Resolver resolver;
+  std::vector<Socket> idle;  // the last one given back is the first one taken
+  std::size_t in_use = 0;
+  std::size_t promised = 0;  // places of waiters that were woken and have not run yet
+  bool closed = false;
+  WaitList turn;
+};
+
+}  // namespace onceward::http

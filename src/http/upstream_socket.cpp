@@ -1,0 +1,116 @@
+#include "http/upstream_socket.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "http/parser.hpp"
+
+namespace onceward::http {
+namespace {
+
+constexpr std::size_t head_room = 4 * 1024;
+constexpr std::size_t body_room = 8 * 1024;
+constexpr std::size_t fill_room = 1024;
+
+}  // namespace
+
+void UpstreamSocket::begin_lease() {
+  head.clear();
+  searched = piece_bytes = 0;
+  bytes_seen = 0;
+  ended = false;
+}
+
+bool UpstreamSocket::reusable() const {
+  return ended && !send_failed && head.keep_alive && in.unread().size() == piece_bytes && !stream.broken();
+}
+
+Task<Sent> UpstreamSocket::send(std::string_view first, std::string_view second, std::string_view third,
+                                MonoTime deadline) {
+  const std::uint64_t before = stream.bytes_out();
+  const std::array<std::string_view, 3> pieces{first, second, third};
+  if (co_await stream.write_all(pieces, deadline)) co_return Sent::ok;
+  send_failed = true;
+  co_return stream.bytes_out() == before ? Sent::nothing_left : Sent::maybe_sent;
+}
+
+Task<Sent> UpstreamSocket::send_chunk(std::string_view data, MonoTime deadline) {
+  std::array<char, 20> size{};
+  char* end = std::to_chars(size.data(), size.data() + 16, data.size(), 16).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  co_return co_await send({size.data(), static_cast<std::size_t>(end - size.data())}, data, "\r\n", deadline);
+}
+
+Task<HeadStatus> UpstreamSocket::read_head(std::string_view method, MonoTime deadline) {
+  in.unpin();
+  while (true) {
+    const std::size_t end = find_head_end(in.unread(), searched);
+    if (end > header_bytes || (end == 0 && in.unread().size() >= header_bytes)) co_return HeadStatus::bad;
+    if (end != 0) break;
+    searched = in.unread().size();
+    const IoResult result = co_await stream.read_some(in.room(head_room), deadline);
+    if (result.status == IoStatus::timeout) co_return HeadStatus::timeout;
+    if (result.status != IoStatus::ok) co_return bytes_seen == 0 ? HeadStatus::closed : HeadStatus::half;
+    in.filled(result.bytes);
+    bytes_seen += result.bytes;
+  }
+  searched = 0;
+  in.room(body_room);  // may move the bytes, so before there are views on them
+  const HeadParse parse = parse_response_head(in.unread(), method, head);
+  if (parse.status != HeadParse::Status::done) co_return HeadStatus::bad;
+  in.pin(parse.bytes);
+  decoder.reset(head.body);
+  ended = head.status >= 200 && decoder.ended();
+  co_return HeadStatus::head;
+}
+
+Task<BodyPiece> UpstreamSocket::read_body_some(MonoTime deadline) {
+  in.consume(std::exchange(piece_bytes, 0));
+  while (true) {
+    const BodyDecoder::Step step = decoder.next(in.unread());
+    using Status = BodyDecoder::Step::Status;
+    switch (step.status) {
+      case Status::piece:
+        piece_bytes = step.consumed;
+        ended = decoder.ended();
+        co_return BodyPiece{BodyStatus::piece, step.data};
+      case Status::end:
+        in.consume(step.consumed);
+        ended = true;
+        co_return BodyPiece{BodyStatus::end, {}};
+      case Status::bad:
+        co_return BodyPiece{BodyStatus::bad, {}};
+      case Status::need_more:
+        in.consume(step.consumed);
+        break;
+    }
+    const IoResult result = co_await stream.read_some(in.room(fill_room), deadline);
+    if (result.status == IoStatus::timeout) co_return BodyPiece{BodyStatus::timeout, {}};
+    // Only an orderly end can end a body that is delimited by the connection; a reset cuts it.
+    if (result.status == IoStatus::end && decoder.end_of_stream()) {
+      ended = true;
+      decoder.reset(Body::none());
+      co_return BodyPiece{BodyStatus::end, {}};
+    }
+    if (result.status != IoStatus::ok) co_return BodyPiece{BodyStatus::closed, {}};
+    in.filled(result.bytes);
+    bytes_seen += result.bytes;
+  }
+}
+
+Task<BodyStatus> UpstreamSocket::read_body(std::size_t limit, std::string& out, MonoTime deadline) {
+  while (out.size() <= limit) {
+    const BodyPiece piece = co_await read_body_some(deadline);
+    if (piece.status != BodyStatus::piece) co_return piece.status;
+    out.append(piece.data);
+  }
+  co_return BodyStatus::piece;
+}
+
+bool UpstreamSocket::body_buffered() const {
+  return decoder.length_left() != 0 && in.unread().size() - piece_bytes >= decoder.length_left();
+}
+
+}  // namespace onceward::http

@@ -1,0 +1,44 @@
+// UpstreamSocket: one connection to an upstream and the answer that is being read from it. Owned by the
+// pool while idle and by a Lease while in use. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/body_decoder.hpp"
+#include "http/buffer.hpp"
+#include "http/stream.hpp"
+#include "http/upstream.hpp"
+
+namespace onceward::http {
+
+struct UpstreamSocket {
+  UpstreamSocket(Worker& worker, int fd, std::size_t header_bytes_max)
+      : stream(worker, fd), header_bytes(header_bytes_max) {}
+
+  Task<Sent> send(std::string_view first, std::string_view second, std::string_view third, MonoTime deadline);
+  Task<Sent> send_chunk(std::string_view data, MonoTime deadline);
+  Task<HeadStatus> read_head(std::string_view method, MonoTime deadline);
+  Task<BodyPiece> read_body_some(MonoTime deadline);
+  Task<BodyStatus> read_body(std::size_t limit, std::string& out, MonoTime deadline);
+  bool body_buffered() const;
+
+  void begin_lease();     // forgets the last answer
+  bool reusable() const;  // the answer ended cleanly and the upstream keeps the connection
+
+  Stream stream;
+  Buffer in;
+  ResponseHead head;
+  BodyDecoder decoder;
+  std::size_t header_bytes;
+  std::size_t searched = 0;     // of the head that is arriving
+  std::size_t piece_bytes = 0;  // of the input, behind the last piece given out
+  std::uint64_t bytes_seen = 0;
+  bool reused = false;
+  bool send_failed = false;
+  bool ended = false;  // the final answer is whole
+  MonoTime idle_since{};
+};
+
+}  // namespace onceward::http

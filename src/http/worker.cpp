@@ -1,0 +1,137 @@
+#include "http/worker.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/assert.hpp"
+#include "http/worker_io.hpp"
+
+namespace onceward::http {
+namespace {
+
+struct Job : Completion {
+  explicit Job(std::function<void()> what) : work(std::move(what)) {
+    run = [](Completion* self) {
+      const std::unique_ptr<Job> job(static_cast<Job*>(self));
+      job->work();
+    };
+  }
+  std::function<void()> work;
+};
+
+// The chain, last first. The mailbox is a stack, so what goes in reversed comes out in order.
+Completion* reverse(Completion* first) {
+  Completion* reversed = nullptr;
+  while (first) {
+    Completion* next = first->next;
+    first->next = reversed;
+    reversed = first;
+    first = next;
+  }
+  return reversed;
+}
+
+}  // namespace
+
+Worker::Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  ONCEWARD_ASSERT(epoll_ >= 0);
+  ONCEWARD_ASSERT(wake_ >= 0);
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.ptr = nullptr;
+  ONCEWARD_ASSERT(epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event) == 0);
+}
+
+Worker::Loop::~Loop() {
+  ::close(wake_);
+  ::close(epoll_);
+}
+
+void Worker::Loop::watch(int fd, Watch& watch) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.ptr = &watch;
+  ONCEWARD_ASSERT(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
+}
+
+void Worker::Loop::forget(Watch& watch) {
+  for (int i = 0; i < fetched_; ++i)
+    if (events_[static_cast<std::size_t>(i)].data.ptr == &watch)
+      events_[static_cast<std::size_t>(i)].data.ptr = nullptr;
+}
+
+void Worker::Loop::push(Completion* first) {
+  Completion* const last = first;  // of the reversed chain
+  Completion* const head = reverse(first);
+  Completion* old = posted_.load(std::memory_order_relaxed);
+  do last->next = old;
+  while (!posted_.compare_exchange_weak(old, head, std::memory_order_release, std::memory_order_relaxed));
+  // Whoever fills an empty mailbox wakes the worker; its own thread looks before it sleeps anyway.
+  if (!old && !on_own_thread()) wake();
+}
+
+void Worker::Loop::wake() const {
+  const std::uint64_t one = 1;
+  // A full counter (EAGAIN) means that the worker is being woken already.
+  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+}
+
+void Worker::Loop::run_posted() {
+  Completion* next = reverse(posted_.exchange(nullptr, std::memory_order_acquire));
+  while (next) {
+    Completion* current = next;
+    next = current->next;  // the completion may be gone once it has run
+    current->next = nullptr;
+    current->run(current);
+  }
+}
+
+void Worker::Loop::dispatch(int count) {
+  fetched_ = count;
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events_[static_cast<std::size_t>(i)];
+    if (event.data.ptr) static_cast<Watch*>(event.data.ptr)->on_event(event.events);
+  }
+  fetched_ = 0;
+}
+
+int Worker::Loop::timeout_ms() const {
+  if (posted_.load(std::memory_order_acquire)) return 0;
+  const auto next = timers.next();
+  if (!next) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Worker::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+void Worker::Loop::run() {
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  while (!stopping.load(std::memory_order_acquire)) {
+    const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
+    ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
+    dispatch(std::max(count, 0));
+    if (timers.size() != 0) timers.fire(Worker::now());
+    run_posted();
+  }
+  owner_.store({}, std::memory_order_relaxed);
+}
+
+Worker::Worker() : loop_(std::make_unique<Loop>()) {}
+Worker::~Worker() = default;
+
+void Worker::post(Completion* first) {
+  if (first) loop_->push(first);
+}
+void Worker::arm(Timer& timer, MonoTime at) { loop_->timers.arm(timer, at); }
+void Worker::cancel(Timer& timer) { loop_->timers.cancel(timer); }
+void Worker::call(std::function<void()> job) { post(new Job(std::move(job))); }
+void Worker::run() { loop_->run(); }
+
+void Worker::stop() {
+  loop_->stopping.store(true, std::memory_order_release);
+  loop_->wake();
+}
+
+}  // namespace onceward::http

@@ -1,0 +1,56 @@
+// The inside of a Worker, for the files of this module: the epoll instance, the mailbox of posted
+// completions, the timers. One thread, except push() and wake().
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "http/timer_heap.hpp"
+#include "http/worker.hpp"
+
+namespace onceward::http {
+
+// Something with a file descriptor that wants to hear of its readiness (edge-triggered).
+class Watch {
+ public:
+  virtual void on_event(std::uint32_t events) = 0;
+
+ protected:
+  ~Watch() = default;
+};
+
+struct Worker::Loop {
+  Loop();
+  ~Loop();
+
+  void watch(int fd, Watch& watch);
+  // Before the watch dies: events of it that were already fetched are forgotten.
+  void forget(Watch& watch);
+
+  void push(Completion* first);
+  void wake() const;
+  void run();
+
+  bool on_own_thread() const { return std::this_thread::get_id() == owner_.load(std::memory_order_relaxed); }
+
+  TimerHeap timers;
+  std::atomic<bool> stopping = false;
+
+ private:
+  void run_posted();
+  void dispatch(int count);
+  int timeout_ms() const;
+
+  int epoll_ = -1;
+  int wake_ = -1;
+  std::atomic<Completion*> posted_ = nullptr;  // newest first
+  std::atomic<std::thread::id> owner_{};
+  std::array<epoll_event, 128> events_{};
+  int fetched_ = 0;
+};
+
+}  // namespace onceward::http
