@@ -57,6 +57,11 @@ Command check_command();
 Command version_command();
 Command completion_command();
 
+std::string version_text();  // 0.1.0
+
+// The completion script of `shell` (bash, zsh or fish) for these commands.
+std::string completion_script(const std::vector<Command>& commands, std::string_view shell);
+
 // Every command of this build, in the order of the help.
 std::vector<Command> all_commands();
 

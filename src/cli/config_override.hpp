@@ -1,0 +1,18 @@
+// Overrides: settings from the environment and the command line, put into the file's tree before it is
+// read, so that they go through the same schema as everything else.
+#pragma once
+
+#include <vector>
+
+#include "cli/config.hpp"
+#include "cli/yaml_node.hpp"
+
+namespace onceward::cli {
+
+// Every variable that sets something, such as ONCEWARD_DEFAULTS_TTL.
+std::vector<std::string> environment_names();
+
+// Names that match no setting are errors. Flags are applied last, so that they win.
+void apply_overrides(YamlNode& root, const ConfigSources& sources, std::vector<YamlError>& errors);
+
+}  // namespace onceward::cli

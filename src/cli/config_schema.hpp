@@ -1,0 +1,13 @@
+// The schema: what each section of a configuration may say, told to a Fields. The single place where
+// names, types, limits and rules of settings are written down.
+#pragma once
+
+#include "cli/config.hpp"
+#include "cli/config_fields.hpp"
+
+namespace onceward::cli {
+
+void describe_config(Fields& fields, Config& config);
+void describe_policy(Fields& fields, Policy& policy);  // the keys of `defaults` and of every operation
+
+}  // namespace onceward::cli

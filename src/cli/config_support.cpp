@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <functional>
+
+#include "cli/config.hpp"
+
+namespace onceward::cli {
+namespace {
+
+struct Unsupported {
+  const char* what;
+  bool (*used)(const Config&);
+};
+
+bool from(const Config& config, IdentitySource source) {
+  return config.identity.tenant.from.source == source || config.identity.caller.source == source;
+}
+
+bool any_operation(const Config& config, const std::function<bool(const OperationConfig&)>& uses) {
+  return std::ranges::any_of(config.operations, uses);
+}
+
+// A feature leaves this table when it exists.
+constexpr Unsupported table[] = {
+    {"store: redis is not supported by this build",
+     [](const Config& c) { return c.store.kind == StoreKind::redis; }},
+    {"store: postgres is not supported by this build",
+     [](const Config& c) { return c.store.kind == StoreKind::postgres; }},
+    {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},
+    {"identity from jwt is not supported by this build",
+     [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
+    {"identity.caller from certificate is not supported by this build",
+     [](const Config& c) { return from(c, IdentitySource::certificate); }},
+    {"quotas are not supported by this build",
+     [](const Config& c) {
+       const QuotasConfig& q = c.quotas;
+       return q.new_keys_per_second + q.burst + q.live_keys + q.in_flight != 0;
+     }},
+    {"security.encrypt is not supported by this build",
+     [](const Config& c) { return !c.security.encrypt.empty(); }},
+    {"on_unknown: probe is not supported by this build",
+     [](const Config& c) {
+       return any_operation(c,
+                            [](const auto& o) { return o.probe || o.policy.on_unknown == OnUnknown::probe; });
+     }},
+    {"unique is not supported by this build",
+     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.unique.has_value(); }); }},
+    {"suspect is not supported by this build",
+     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.suspect.has_value(); }); }},
+    {"events are not supported by this build",
+     [](const Config& c) { return any_operation(c, [](const auto& o) { return !o.events.empty(); }); }},
+    {"bulk is not supported by this build",
+     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.bulk.has_value(); }); }},
+    {"outbox is not supported by this build", [](const Config& c) { return c.outbox.has_value(); }},
+    {"consumers are not supported by this build", [](const Config& c) { return !c.consumers.empty(); }},
+};
+
+}  // namespace
+
+std::vector<std::string> unsupported_features(const Config& config) {
+  std::vector<std::string> names;
+  for (const Unsupported& entry : table) {
+    if (entry.used(config)) names.emplace_back(entry.what);
+  }
+  return names;
+}
+
+}  // namespace onceward::cli

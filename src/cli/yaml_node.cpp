@@ -1,0 +1,162 @@
+#include "cli/yaml_node.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace onceward::cli {
+namespace {
+
+// Aliases are copied into the tree; nested ones could make it grow without end.
+constexpr std::size_t nodes_max = 100'000;
+
+YamlPlace place_of(const YAML::Mark& mark) {
+  return {.origin = {}, .line = mark.line + 1, .column = mark.column + 1};
+}
+
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::vector<YamlError>& errors) : errors_(errors) {}
+
+  std::optional<YamlNode> take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    finish({.kind = YamlNode::Kind::null, .place = place_of(mark)}, mark, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw YAML::ParserException(mark, "an alias inside what it stands for");
+    count(size_of(found->second), mark);
+    add(YamlNode(found->second), mark);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    check_tag(mark, tag);
+    finish({.kind = YamlNode::Kind::scalar, .place = place_of(mark), .text = value, .quoted = tag != "?"},
+           mark, anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::list, mark, tag, anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::map, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Frame {
+    YamlNode node;
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
+    std::optional<std::pair<std::string, YamlPlace>> key = std::nullopt;
+  };
+
+  static void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    throw YAML::ParserException(mark, "tags are not supported");
+  }
+
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    check_tag(mark, tag);
+    if (!stack_.empty() && stack_.back().node.kind == YamlNode::Kind::map && !stack_.back().key)
+      throw YAML::ParserException(mark, "a key must be plain text");
+    stack_.push_back({.node = {.kind = kind, .place = place_of(mark)}, .mark = mark, .anchor = anchor});
+  }
+
+  void close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    finish(std::move(frame.node), frame.mark, frame.anchor);
+  }
+
+  void finish(YamlNode node, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    count(1, mark);
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+    add(std::move(node), mark);
+  }
+
+  void count(std::size_t nodes, const YAML::Mark& mark) {
+    nodes_ += nodes;
+    if (nodes_ > nodes_max) throw YAML::ParserException(mark, "the document is too large");
+  }
+
+  static std::size_t size_of(const YamlNode& node) {
+    std::size_t total = 1;
+    for (const YamlNode& item : node.items) total += size_of(item);
+    for (const YamlEntry& entry : node.entries) total += size_of(entry.value);
+    return total;
+  }
+
+  void add(YamlNode node, const YAML::Mark& mark) {
+    if (stack_.empty()) {
+      root_ = std::move(node);
+    } else if (Frame& top = stack_.back(); top.node.kind == YamlNode::Kind::list) {
+      top.node.items.push_back(std::move(node));
+    } else if (!top.key) {
+      if (node.kind != YamlNode::Kind::scalar) throw YAML::ParserException(mark, "a key must be plain text");
+      top.key.emplace(std::move(node.text), std::move(node.place));
+    } else {
+      add_entry(top, std::move(node));
+    }
+  }
+
+  void add_entry(Frame& top, YamlNode node) {
+    auto [key, place] = *std::exchange(top.key, std::nullopt);
+    if (const YamlEntry* earlier = top.node.find(key)) {
+      errors_.push_back(
+          {place, "duplicate key '" + key + "', first set in line " + std::to_string(earlier->place.line)});
+      return;
+    }
+    top.node.entries.push_back({std::move(key), std::move(place), std::move(node)});
+  }
+
+  std::vector<YamlError>& errors_;
+  std::vector<Frame> stack_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
+  std::optional<YamlNode> root_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+const YamlEntry* YamlNode::find(std::string_view key) const {
+  const auto found = std::ranges::find(entries, key, &YamlEntry::key);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+YamlEntry* YamlNode::find(std::string_view key) {
+  return const_cast<YamlEntry*>(std::as_const(*this).find(key));
+}
+
+YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors) {
+  YamlNode root{.kind = YamlNode::Kind::map, .place = {.origin = {}, .line = 1, .column = 1}};
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder builder(errors);
+    if (!parser.HandleNextDocument(builder)) return root;
+    std::optional<YamlNode> document = builder.take();
+    if (document && document->kind != YamlNode::Kind::null) root = *std::move(document);
+    TreeBuilder rest(errors);
+    if (parser.HandleNextDocument(rest))
+      errors.push_back({root.place, "the file holds more than one document"});
+  } catch (const YAML::Exception& error) {
+    YamlPlace place = place_of(error.mark);
+    if (error.mark.is_null()) place = root.place;
+    errors.push_back({place, error.msg});
+  }
+  return root;
+}
+
+}  // namespace onceward::cli
