@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
-#include "core/encode.hpp"
+#include "base/assert.hpp"
 #include "core/json_tape.hpp"
 
 namespace onceward {
@@ -16,6 +17,10 @@ constexpr std::size_t scratch_bytes_max = std::size_t{4} << 20;
 enum Tag : char { null = 'n', no = 'f', yes = 't', number = 'd', string = 's', array = 'a', object = 'o' };
 constexpr char member_tag = 'm';
 constexpr char end_tag = 'e';
+
+// The most that a node takes besides its name and its text: member tag and length of the name (6), tag,
+// sign, exponent and length of a number (16).
+constexpr std::size_t node_overhead_max = 24;
 
 std::uint64_t zigzag(std::int64_t value) {
   return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
@@ -42,7 +47,9 @@ class LeafList {
   void copy_to(std::vector<Leaf>& out) {
     out.clear();
     if (overflow_) return;
-    std::ranges::sort(leaves_, {}, [this](const Entry& entry) { return pointer(entry); });
+    const auto by_pointer = [this](const Entry& entry) { return pointer(entry); };
+    // Members come sorted, so only indices above 9 and characters below "/" put leaves out of order.
+    if (!std::ranges::is_sorted(leaves_, {}, by_pointer)) std::ranges::sort(leaves_, {}, by_pointer);
     out.reserve(leaves_.size());
     for (const Entry& entry : leaves_) out.emplace_back(std::string(pointer(entry)), entry.digest);
   }
@@ -62,13 +69,18 @@ class LeafList {
   bool overflow_ = false;
 };
 
+// Writes without checking for room: who makes it has made room for the whole tape.
 class Emitter {
  public:
-  Emitter(const JsonTape& tape, const PointerSet& pointers, const SipKey& leaf_key, std::string& out,
+  Emitter(const JsonTape& tape, const PointerSet& pointers, const SipKey& leaf_key, char* out,
           LeafList& leaves, std::string& path)
       : tape_(tape), pointers_(pointers), leaf_key_(leaf_key), out_(out), leaves_(leaves), path_(path) {}
 
-  void emit() { value(tape_.root(), {pointers_.root(), !pointers_.has_include(), 0}); }
+  // Returns the end of what was written.
+  char* emit() {
+    value(tape_.root(), {pointers_.root(), !pointers_.has_include(), 0});
+    return out_;
+  }
 
  private:
   // Where a value stands: in the pointer set, inside an included subtree or only on the way to one, and
@@ -88,47 +100,60 @@ class Emitter {
       scalar(node, place);
   }
 
+  void put(char c) { *out_++ = c; }
+
+  void put_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) put(static_cast<char>(value | 0x80));
+    put(static_cast<char>(value));
+  }
+
+  void put_part(std::string_view part) {
+    put_varint(part.size());
+    if (!part.empty()) std::memcpy(out_, part.data(), part.size());
+    out_ += part.size();
+  }
+
   void scalar(const JsonNode& node, const Place& place) {
-    const std::size_t from = out_.size();
+    const char* from = out_;
     switch (node.type) {
       case JsonType::null:
-        out_ += Tag::null;
+        put(Tag::null);
         break;
       case JsonType::boolean_false:
-        out_ += Tag::no;
+        put(Tag::no);
         break;
       case JsonType::boolean_true:
-        out_ += Tag::yes;
+        put(Tag::yes);
         break;
       case JsonType::string:
-        out_ += Tag::string;
-        append_part(out_, node.text);
+        put(Tag::string);
+        put_part(node.text);
         break;
       default:
-        out_ += Tag::number;
-        out_ += node.negative ? '-' : '+';
-        append_varint(out_, zigzag(node.exponent));
-        append_part(out_, node.text);
+        put(Tag::number);
+        put(node.negative ? '-' : '+');
+        put_varint(zigzag(node.exponent));
+        put_part(node.text);
     }
     leaf(from, place);
   }
 
   void container(const JsonNode& node, const Place& place) {
     const bool is_object = node.type == JsonType::object;
-    const std::size_t from = out_.size();
-    out_ += is_object ? Tag::object : Tag::array;
-    const std::size_t inside = out_.size();
+    char* from = out_;
+    put(is_object ? Tag::object : Tag::array);
+    const char* inside = out_;
     const std::uint64_t kinds = place.kinds * 3 + (is_object ? 1 : 2);
     if (is_object)
       members(node, {place.position, place.included, kinds});
     else
       elements(node, {place.position, place.included, kinds});
-    const bool is_empty = out_.size() == inside;
+    const bool is_empty = out_ == inside;
     if (is_empty && !place.included) {  // only on the way to something that is not there
-      out_.resize(from);
+      out_ = from;
       return;
     }
-    out_ += end_tag;
+    put(end_tag);
     if (is_empty) leaf(from, place);
   }
 
@@ -136,14 +161,14 @@ class Emitter {
     const std::size_t path_size = path_.size();
     for (std::uint32_t index : tape_.children(node)) {
       const JsonNode& child = tape_.node(index);
-      const std::size_t from = out_.size();
-      out_ += member_tag;
-      append_part(out_, child.name);
-      const std::size_t inside = out_.size();
+      char* from = out_;
+      put(member_tag);
+      put_part(child.name);
+      const char* inside = out_;
       if (!leaves_.overflow()) append_pointer_token(path_, child.name);
       value(child, {pointers_.member(place.position, child.name), place.included, place.kinds});
       path_.resize(path_size);
-      if (out_.size() == inside) out_.resize(from);
+      if (out_ == inside) out_ = from;
     }
   }
 
@@ -164,16 +189,16 @@ class Emitter {
     path_.append(digits, std::to_chars(digits, digits + sizeof digits, index).ptr);
   }
 
-  void leaf(std::size_t from, const Place& place) {
+  void leaf(const char* from, const Place& place) {
     if (leaves_.overflow()) return;
     const SipKey key{leaf_key_.k0 ^ place.kinds, leaf_key_.k1};
-    leaves_.add(path_, siphash24(key, std::string_view(out_).substr(from)));
+    leaves_.add(path_, siphash24(key, {from, static_cast<std::size_t>(out_ - from)}));
   }
 
   const JsonTape& tape_;
   const PointerSet& pointers_;
   const SipKey& leaf_key_;
-  std::string& out_;
+  char* out_;
   LeafList& leaves_;
   std::string& path_;
 };
@@ -190,7 +215,13 @@ bool canonicalize_json(std::string_view body, const PointerSet& pointers, const 
   if (parsed) {
     found.clear();
     path.clear();
-    Emitter(tape, pointers, leaf_key, out, found, path).emit();
+    const std::size_t used = out.size();
+    const std::size_t room = used + body.size() + tape.node_count() * node_overhead_max;
+    out.resize_and_overwrite(room, [&](char* bytes, std::size_t size) {
+      const char* end = Emitter(tape, pointers, leaf_key, bytes + used, found, path).emit();
+      ONCEWARD_ASSERT(end <= bytes + size);
+      return static_cast<std::size_t>(end - bytes);
+    });
     found.copy_to(leaves);
   }
   tape.shrink(scratch_bytes_max);

@@ -82,10 +82,9 @@ PointerSet::Position PointerSet::insert(std::span<const std::string> tokens) {
   return at;
 }
 
-PointerSet::Position PointerSet::member(Position at, std::string_view name) const {
-  if (at == nowhere) return nowhere;
-  for (const auto& [token, child] : nodes_[at].children)
-    if (token == name) return child;
+PointerSet::Position PointerSet::child(Position at, std::string_view name) const {
+  for (const auto& [token, position] : nodes_[at].children)
+    if (token == name) return position;
   return nowhere;
 }
 

@@ -31,7 +31,9 @@ class PointerSet {
   bool empty() const { return nodes_.empty(); }
   bool has_include() const { return has_include_; }
   Position root() const { return nodes_.empty() ? nowhere : 0; }
-  Position member(Position at, std::string_view name) const;
+  Position member(Position at, std::string_view name) const {
+    return at == nowhere ? nowhere : child(at, name);
+  }
   Position element(Position at, std::size_t index) const;
   bool ignored(Position at) const { return at != nowhere && nodes_[at].ignored; }
   bool included(Position at) const { return at != nowhere && nodes_[at].included; }
@@ -42,6 +44,7 @@ class PointerSet {
     bool ignored = false;
     bool included = false;
   };
+  Position child(Position at, std::string_view name) const;
   Position insert(std::span<const std::string> tokens);
 
   std::vector<Node> nodes_;

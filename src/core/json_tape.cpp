@@ -13,12 +13,18 @@ namespace {
 
 constexpr std::size_t insertion_sort_max = 24;
 
-std::uint64_t first_bytes(std::string_view name) {
-  char bytes[8] = {};
-  std::memcpy(bytes, name.data(), std::min<std::size_t>(name.size(), sizeof bytes));
-  auto order = std::bit_cast<std::uint64_t>(bytes);
+// `readable` is how many bytes from the name's beginning may be read, whatever they are: one load and a
+// mask instead of a copy of unpredictable length.
+std::uint64_t first_bytes(std::string_view name, std::size_t readable) {
+  std::uint64_t order = 0;
+  if (readable < sizeof order) {
+    std::memcpy(&order, name.data(), std::min(name.size(), sizeof order));
+  } else {
+    std::memcpy(&order, name.data(), sizeof order);
+  }
   if constexpr (std::endian::native == std::endian::little) order = std::byteswap(order);
-  return order;
+  if (name.size() >= sizeof order) return order;
+  return order & ~(~std::uint64_t{0} >> (8 * name.size()));
 }
 
 }  // namespace
@@ -136,6 +142,9 @@ bool JsonTape::parse_member(std::size_t depth) {
   if (!take('"')) return false;
   const auto name = read_json_string(at_, end_, arena_);
   if (!name) return false;
+  const bool in_source = name->text.data() + name->text.size() + 1 == name->after;
+  const std::size_t readable =
+      in_source ? static_cast<std::size_t>(end_ - name->text.data()) : name->text.size();
   at_ = name->after;
   skip_space();
   if (!take(':')) return false;
@@ -144,7 +153,7 @@ bool JsonTape::parse_member(std::size_t depth) {
   pending_.push_back(index);
   if (!parse_value(depth)) return false;
   nodes_[index].name = name->text;
-  nodes_[index].name_order = first_bytes(name->text);
+  nodes_[index].name_order = first_bytes(name->text, readable);
   return true;
 }
 

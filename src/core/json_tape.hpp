@@ -34,6 +34,7 @@ class JsonTape {
   // False when the text must count as raw bytes (see canonicalize_json).
   bool parse(std::string_view text);
 
+  std::size_t node_count() const { return nodes_.size(); }
   const JsonNode& root() const { return nodes_.front(); }
   const JsonNode& node(std::uint32_t index) const { return nodes_[index]; }
   // Indices of a container's children: members by name, elements in order.

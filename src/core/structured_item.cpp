@@ -11,6 +11,7 @@ constexpr bool is_alpha(char c) { return is_lower(ascii_lower(c)); }
 constexpr bool is_name_char(char c) {
   return is_lower(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '*';
 }
+constexpr bool is_unescaped(char c) { return c >= 0x20 && c <= 0x7e && c != '"' && c != '\\'; }
 constexpr bool is_base64(char c) { return is_alpha(c) || is_digit(c) || c == '+' || c == '/'; }
 
 class Reader {
@@ -38,20 +39,14 @@ class Reader {
   std::optional<std::string> string() {
     if (!take('"')) return std::nullopt;
     std::string text;
-    while (!done()) {
-      char c = rest_.front();
+    for (;;) {
+      text += take_while(is_unescaped);
+      if (take('"')) return text;
+      if (!take('\\')) return std::nullopt;
+      if (peek() != '"' && peek() != '\\') return std::nullopt;
+      text += peek();
       rest_.remove_prefix(1);
-      if (c == '"') return text;
-      if (c == '\\') {
-        c = peek();
-        if (c != '"' && c != '\\') return std::nullopt;
-        rest_.remove_prefix(1);
-      } else if (c < 0x20 || c > 0x7e) {
-        return std::nullopt;
-      }
-      text += c;
     }
-    return std::nullopt;
   }
 
   bool parameters() {
