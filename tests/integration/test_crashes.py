@@ -167,7 +167,7 @@ def test_a_damaged_record_is_an_error_and_never_a_miss(tmp_path, upstream, key):
         pytest.skip("the stored response is not kept as plain bytes")
     proxy.write_config()
     proxy.spawn()
-    eventually(lambda: proxy.process.poll() is not None or accepts(proxy), what="serve to start or to refuse")
+    eventually(lambda: proxy.process.poll() is not None or proxy.accepts(), what="serve to start or to refuse")
     if proxy.process.poll() is None:
         expect.problem(proxy.post(key=key), 503, "IDEMPOTENCY_RECORD_UNREADABLE")
         for number in range(20):
@@ -177,11 +177,3 @@ def test_a_damaged_record_is_an_error_and_never_a_miss(tmp_path, upstream, key):
         assert proxy.ended_with() != 0
     assert upstream.effects(key) == 1, "a damaged record was taken for a new key"
     assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(20))
-
-
-def accepts(proxy):
-    try:
-        proxy.connect().close()
-        return True
-    except OSError:
-        return False

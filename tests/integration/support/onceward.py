@@ -81,10 +81,10 @@ class Onceward:
     def start(self):
         self.write_config()
         self.spawn()
-        eventually(self._accepts, _START_WITHIN, what=lambda: self.logs())
+        eventually(self.accepts, _START_WITHIN, what=lambda: self.logs())
         return self
 
-    def _accepts(self):
+    def accepts(self):
         code = self.process.poll()
         assert code is None, f"serve ended with {code}:\n{self.logs()}"
         try:

@@ -36,8 +36,8 @@ def desync_guardian():
     for number, line in enumerate((FOLDER / "desync-guardian.jsonl").read_text().splitlines()):
         entry = json.loads(line)
         headers = [(header["name"], str(header["value"])) for header in entry["headers"] or []]
-        lines = [_bytes(f"{entry['method']} {entry['uri']} {entry['version']}".rstrip(" ")
-                        if not entry["version"] else f"{entry['method']} {entry['uri']} {entry['version']}")]
+        words = [entry["method"], entry["uri"]] + ([entry["version"]] if entry["version"] else [])
+        lines = [_bytes(" ".join(words))]
         if not any(name.lower() == "host" for name, _ in headers):
             lines.append(b"Host: api.test")
         lines += [_bytes(name) + b":" + _bytes(value) for name, value in headers]
