@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/sha256.hpp"
+#include "core/ascii.hpp"
 #include "core/encode.hpp"
 #include "core/form.hpp"
 #include "core/json_canonical.hpp"
@@ -16,7 +17,10 @@ namespace {
 constexpr std::size_t scratch_bytes_max = std::size_t{4} << 20;
 
 // Which form the body was hashed in: a raw body can never meet a canonical one.
-enum BodyForm : char { raw = 'r', json = 'j', form = 'f', multipart = 'm' };
+constexpr char raw_form = 'r';
+constexpr char json_form = 'j';
+constexpr char form_form = 'f';
+constexpr char multipart_form = 'm';
 
 // The scope's last 16 bytes: its first bytes are public, as part of the operation id.
 SipKey sip_key(const Scope& scope) {
@@ -41,11 +45,11 @@ void append_raw_body(const FingerprintInput& input, const MediaType& media, std:
   const bool drop = media.kind == BodyKind::json || media.kind == BodyKind::form;
   const std::size_t parameters = std::min(input.content_type.find(';'), input.content_type.size());
   append_part(out, drop ? std::string_view() : trim_ows(input.content_type.substr(parameters)));
-  out += BodyForm::raw;
+  out += raw_form;
   out += input.body;
 }
 
-void append_canonical_type(const MediaType& media, BodyForm form, std::string& out) {
+void append_canonical_type(const MediaType& media, char form, std::string& out) {
   append_part(out, media.type);
   append_part(out, media.kind == BodyKind::multipart ? std::string_view(media.parameters) : "");
   out += form;
@@ -56,13 +60,13 @@ bool append_canonical_body(const FingerprintInput& input, const MediaType& media
                            const SipKey& leaf_key, std::string& out, std::vector<Leaf>& leaves) {
   switch (media.kind) {
     case BodyKind::json:
-      append_canonical_type(media, BodyForm::json, out);
+      append_canonical_type(media, json_form, out);
       return canonicalize_json(input.body, pointers, leaf_key, out, leaves);
     case BodyKind::form:
-      append_canonical_type(media, BodyForm::form, out);
+      append_canonical_type(media, form_form, out);
       return canonicalize_form(input.body, out);
     case BodyKind::multipart:
-      append_canonical_type(media, BodyForm::multipart, out);
+      append_canonical_type(media, multipart_form, out);
       return canonicalize_multipart(input.body, media.boundary, out);
     case BodyKind::other:
       break;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/ascii.hpp"
 #include "core/encode.hpp"
 
 namespace onceward {
@@ -16,13 +17,6 @@ struct Pair {
   bool has_value;
   std::size_t order;  // as sent
 };
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Decodes to the end of `arena`, whose capacity already suffices: earlier views stay valid.
 std::optional<std::string_view> decode(std::string_view text, std::string& arena) {

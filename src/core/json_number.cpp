@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ascii.hpp"
+
 namespace onceward {
 namespace {
 
 // Leaves room for one more digit and for adding the length of any body.
 constexpr std::int64_t exponent_max = 100'000'000'000'000'000;
 constexpr std::int64_t plain_zeros_max = 20;
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view read_digits(const char*& at, const char* end) {
   const char* first = at;

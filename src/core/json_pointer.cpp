@@ -13,8 +13,10 @@ bool unescape_token(std::string_view token, std::string& out) {
       out += token[i];
       continue;
     }
-    if (++i == token.size() || (token[i] != '0' && token[i] != '1')) return false;
-    out += token[i] == '0' ? '~' : '/';
+    const char code = i + 1 < token.size() ? token[i + 1] : '\0';
+    if (code != '0' && code != '1') return false;
+    out += code == '0' ? '~' : '/';
+    ++i;
   }
   return true;
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/ascii.hpp"
+
 namespace onceward {
 namespace {
 
@@ -82,15 +84,9 @@ std::optional<std::uint32_t> read_hex4(const char*& at, const char* end) {
   if (end - at < 4) return std::nullopt;
   std::uint32_t value = 0;
   for (int i = 0; i < 4; ++i) {
-    const char c = *at++;
-    std::uint32_t digit = 0;
-    if (c >= '0' && c <= '9')
-      digit = static_cast<std::uint32_t>(c - '0');
-    else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-      digit = static_cast<std::uint32_t>((c | 0x20) - 'a' + 10);
-    else
-      return std::nullopt;
-    value = value << 4 | digit;
+    const int digit = hex_value(*at++);
+    if (digit < 0) return std::nullopt;
+    value = value << 4 | static_cast<std::uint32_t>(digit);
   }
   return value;
 }

@@ -1,6 +1,6 @@
 #include "core/key.hpp"
 
-#include "core/encode.hpp"
+#include "core/ascii.hpp"
 #include "core/structured_item.hpp"
 
 namespace onceward {

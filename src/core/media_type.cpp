@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/ascii.hpp"
 #include "core/encode.hpp"
 
 namespace onceward {
@@ -27,8 +28,8 @@ std::optional<std::string> take_quoted(std::string_view& rest) {
       rest.remove_prefix(i + 1);
       return value;
     }
-    if (rest[i] == '\\' && ++i == rest.size()) break;
-    value += rest[i];
+    if (rest[i] == '\\') ++i;
+    if (i < rest.size()) value += rest[i];
   }
   return std::nullopt;
 }

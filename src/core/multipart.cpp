@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/ascii.hpp"
 #include "core/encode.hpp"
 
 namespace onceward {

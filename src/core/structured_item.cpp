@@ -1,11 +1,10 @@
 #include "core/structured_item.hpp"
 
-#include "core/encode.hpp"
+#include "core/ascii.hpp"
 
 namespace onceward {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_alpha(char c) { return is_lower(ascii_lower(c)); }
 constexpr bool is_name_char(char c) {

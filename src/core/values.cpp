@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/hex.hpp"
+#include "core/ascii.hpp"
 
 namespace onceward {
 namespace {
@@ -16,13 +17,6 @@ constexpr std::array<std::string_view, 9> cause_names{"none",          "timeout"
                                                       "store_failure", "declared",        "shutdown"};
 
 constexpr bool is_hyphen_position(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
