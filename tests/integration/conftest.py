@@ -85,6 +85,21 @@ def serve_module(tmp_path_factory, upstream):
 
 
 @pytest.fixture
+def serve_if_able(serve):
+    """For parts of the contract that a build may not have yet: it must then say so and refuse to start. A build
+    that starts and ignores what it was told fails the test instead."""
+
+    def start(*arguments, **options):
+        try:
+            return serve(*arguments, **options)
+        except process.RefusedToStart as refusal:
+            assert "not " in str(refusal), f"refused, but without a reason: {refusal}"
+            pytest.skip(f"not in this build: {str(refusal)[-300:]}")
+
+    return start
+
+
+@pytest.fixture
 def own_upstream():
     """An upstream for tests that stop it or look at its connections."""
     own = Upstream()

@@ -4,7 +4,7 @@ import pytest
 
 from support import behaviours, expect
 from support.behaviours import Hold
-from support.onceward import problems_of_config
+from support.waiting import eventually
 
 
 def test_the_first_answer_is_the_upstreams_plus_the_operation_id(zoo, upstream, key):
@@ -106,20 +106,8 @@ def test_under_forward_an_unknown_outcome_is_sent_again_with_a_higher_epoch(zoo,
     expect.replay_of(zoo.post("/forward", key=key), second)
 
 
-UNIQUE = """
-store: memory
-upstream: http://127.0.0.1:1
-operations:
-  - name: payments
-    match: POST /payments
-    unique: { name: payment-per-order, fields: [/order_id], keep: 1h, on_conflict: reject }
-"""
-
-
-def test_a_second_key_for_the_same_business_fact_is_409(serve, upstream, tmp_path, key, other_key):
-    if problems_of_config(tmp_path, UNIQUE).returncode != 0:
-        pytest.skip("this build does not know `unique`")
-    proxy = serve(operations=[{
+def test_a_second_key_for_the_same_business_fact_is_409(serve_if_able, upstream, key, other_key):
+    proxy = serve_if_able(operations=[{
         "name": "payments", "match": "POST /payments",
         "unique": {"name": "payment-per-order", "fields": ["/order_id"], "keep": "1h", "on_conflict": "reject"}}])
     order = {"order_id": key}
@@ -127,3 +115,29 @@ def test_a_second_key_for_the_same_business_fact_is_409(serve, upstream, tmp_pat
     problem = expect.problem(proxy.post("/payments", key=other_key, json=order), 409, "DUPLICATE_BUSINESS_OPERATION")
     assert problem["operationId"] == first.operation_id
     assert upstream.effects(other_key) == 0
+
+
+def test_a_suspected_duplicate_under_another_key_is_409_unless_confirmed(serve_if_able, upstream, key, other_key):
+    proxy = serve_if_able(operations=[{
+        "name": "payments", "match": "POST /payments",
+        "suspect": {"fields": ["/customer", "/amount"], "within": "30s", "action": "reject"}}])
+    payment = {"customer": "c1", "amount": 5}
+    expect.first_answer(proxy.post("/payments", key=key, json=payment))
+    expect.problem(proxy.post("/payments", key=other_key, json=payment), 409, "SUSPECTED_DUPLICATE")
+    meant = proxy.post("/payments", key=other_key, json=payment, headers=[("Onceward-Confirm", "distinct")])
+    expect.first_answer(meant)
+    assert (upstream.effects(key), upstream.effects(other_key)) == (1, 1)
+
+
+@pytest.mark.parametrize("found,replayed", [(200, "succeeded"), (404, "released")])
+def test_a_probe_resolves_an_unknown_outcome(serve_if_able, upstream, key, found, replayed):
+    probe = upstream.script(behaviours.answer(found, [], b""))
+    proxy = serve_if_able(operations=[{
+        "name": "payments", "match": "POST /payments", "on_unknown": "probe",
+        "probe": {"request": f"GET /probe/{{operation_id}}?script={probe}", "applied": [200], "not_applied": [404],
+                  "every": "1s", "give_up": "1h"}}])
+    lost = expect.problem(proxy.post("/payments", key=key, script=upstream.script(behaviours.reset())), 502,
+                          "IDEMPOTENCY_OUTCOME_UNKNOWN")
+    path = f"/.well-known/onceward/operations/{lost['operationId']}"
+    eventually(lambda: proxy.get(path).json()["state"] == replayed, within=10.0, every=0.05, what="the probe's word")
+    assert upstream.effects(key) == 1

@@ -1,7 +1,6 @@
 """CONTRACT 5: one YAML file, errors that name the line, and what overrides it."""
 
 import json
-import pathlib
 import re
 
 import pytest
@@ -230,14 +229,3 @@ def test_files_of_the_store_are_readable_by_their_owner_only(serve, key):
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, f"{path} has mode {path.stat().st_mode:o}"
-
-
-def test_no_key_is_in_the_store_in_the_clear(serve, key):
-    proxy = serve("file", security={"hash_keys": True})
-    proxy.post(key=key, tenant="tenant-in-the-clear", authorization="Bearer caller-in-the-clear")
-    proxy.stop()
-    for path in pathlib.Path(proxy.folder / "data").rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            for secret in (key, "caller-in-the-clear"):
-                assert secret.encode() not in data, path

@@ -1,6 +1,5 @@
 """Limits: what is too large, too slow or too much."""
 
-import json
 import threading
 import time
 
@@ -9,7 +8,7 @@ import pytest
 from support import expect
 from support.behaviours import answer, close, numbered_answer
 from support.client import Closed, Malformed, build
-from support.onceward import problems_of_config, request_bytes
+from support.onceward import request_bytes
 from support.waiting import eventually
 
 KIB = 1024
@@ -191,14 +190,8 @@ def test_many_connections_at_once_are_served(memory_zoo):
         connection.close()
 
 
-QUOTAS = {"new_keys_per_second": 1, "burst": 3}
-
-
-def test_a_caller_that_makes_too_many_keys_is_429(serve, upstream, tmp_path, key):
-    config = {"store": "memory", "upstream": upstream.url, "quotas": QUOTAS}
-    if problems_of_config(tmp_path, json.dumps(config)).returncode != 0:
-        pytest.skip("this build does not know quotas")
-    proxy = serve(quotas=QUOTAS)
+def test_a_caller_that_makes_too_many_keys_is_429(serve_if_able, key):
+    proxy = serve_if_able(quotas={"new_keys_per_second": 1, "burst": 3})
     answers = [proxy.post(key=f"{key}-{number}", authorization="Bearer a") for number in range(12)]
     refused = [response for response in answers if response.status != 201]
     assert refused and len(answers) - len(refused) >= 3

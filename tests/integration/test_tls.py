@@ -137,10 +137,11 @@ def https_upstream(server):
 
 
 def trusting(folder, url, authority):
-    """How this build is told of a CA: `upstream.ca` where it is known, else what OpenSSL itself reads."""
-    config = {"url": url, "ca": str(authority.certificate)}
-    if problems_of_config(folder, json.dumps({"store": "memory", "upstream": config})).returncode == 0:
-        return config, {}
+    """How this build is told of a CA: by the upstream's entry, else by what OpenSSL itself reads."""
+    for name in ("ca", "ca_file"):
+        config = {"url": url, name: str(authority.certificate)}
+        if problems_of_config(folder, json.dumps({"store": "memory", "upstream": config})).returncode == 0:
+            return config, {}
     return {"url": url}, {"SSL_CERT_FILE": str(authority.certificate)}
 
 

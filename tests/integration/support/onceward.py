@@ -43,6 +43,10 @@ def problems_of_config(folder, text, env=None):
     return run("check", path, env=env)
 
 
+class RefusedToStart(AssertionError):
+    """`serve` ended instead of listening."""
+
+
 class Onceward:
     def __init__(self, folder, upstream, store="memory", operations=(), env=None, arguments=(), **config):
         self.folder = pathlib.Path(folder)
@@ -86,7 +90,9 @@ class Onceward:
 
     def accepts(self):
         code = self.process.poll()
-        assert code is None, f"serve ended with {code}:\n{self.logs()}"
+        if code is not None:
+            self.process = None
+            raise RefusedToStart(f"serve ended with {code}:\n{self.logs()}")
         try:
             client.Connection(self.port).close()
             return True

@@ -210,7 +210,8 @@ class Upstream:
             os.fsync(file.fileno())
 
     def _behaviour(self, request):
-        return self._scripts.get(_first(request, "X-Script"), self.default)
+        name = _first(request, "X-Script") or request.target.partition("?script=")[2]
+        return self._scripts.get(name, self.default)
 
 
 def _first(request, name):
