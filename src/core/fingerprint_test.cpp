@@ -64,6 +64,24 @@ TEST(FingerprintOf, Version1IsFrozen) {
   EXPECT_EQ(result.leaves[1].digest, 8959408005537673589u);
 }
 
+TEST(FingerprintOf, Version1IsFrozenForOtherBodiesToo) {
+  struct Case {
+    std::string_view type;
+    std::string_view body;
+    std::string_view digest;
+  };
+  const Case cases[] = {
+      {"application/json; charset=utf-8", "{\"a\":1,\"a\":1}",
+       "61b13722d90b8ea85ad73e4de5753723d9c138cbf1c53eccbae766c79c6d5324"},
+      {"application/x-www-form-urlencoded", "b=x+y&a",
+       "8f04aa21d4461b6416d25f6c91a140be3cc2ee30bfb89d5f3b7fce23cdd6a6bb"},
+      {"multipart/form-data; boundary=B; Q=1", "--B\r\nN: v\r\n\r\nx\r\n--B--",
+       "2c9100615a2acdbb9e79489d55942c224904ec0ae6bc72b3382da5fb97d6b2e2"},
+      {"Text/Plain; charset=utf-8", "x", "cad6bb800764fd4281c899fcd949171a4c9dcc31671ae479f13bc6721ecdcac5"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(to_hex(digest(request(c.type, c.body))), c.digest) << c.type;
+}
+
 struct BodyCase {
   std::string_view left_type;
   std::string_view left;

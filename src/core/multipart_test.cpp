@@ -46,6 +46,8 @@ TEST(CanonicalMultipart, ThePartsDoMatter) {
   EXPECT_NE(canonical("--B\r\nA: 1\r\nA: 2\r\n\r\n\r\n--B--"),
             canonical("--B\r\nA: 2\r\nA: 1\r\n\r\n\r\n--B--"));
   EXPECT_NE(canonical("--B\r\n\r\n\r\n--B--"), canonical("--B--"));
+  EXPECT_NE(canonical("--B\r\na: 1\r\n\r\n\r\n--B--"),
+            canonical("--B\r\n\r\na\r\n--B\r\n\r\n1\r\n--B\r\n\r\n\r\n--B--"));
 }
 
 TEST(CanonicalMultipart, WhatIsMalformedCountsAsRaw) {
