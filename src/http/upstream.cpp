@@ -9,6 +9,7 @@ namespace onceward::http {
 
 Lease::Lease(std::shared_ptr<UpstreamPool> pool, std::unique_ptr<UpstreamSocket> socket)
     : pool_(std::move(pool)), socket_(std::move(socket)) {}
+Lease::Lease() = default;
 Lease::Lease(Lease&&) noexcept = default;
 Lease::~Lease() { release(); }
 

@@ -52,7 +52,7 @@ struct UpstreamSocket;
 // reused; is closed otherwise.
 class Lease {
  public:
-  Lease() = default;
+  Lease();
   Lease(std::shared_ptr<UpstreamPool> pool, std::unique_ptr<UpstreamSocket> socket);
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
