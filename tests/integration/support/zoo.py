@@ -6,7 +6,7 @@ def operation(path, **rules):
 
 
 WAIT_LONG = {"wait": "20s", "max_wait": "30s"}
-WAIT_NOT = {"wait": "0s", "max_wait": "2s"}
+WAIT_NOT = {"wait": "0s", "max_wait": "3s"}
 
 OPERATIONS = [
     {"name": "orders.update", "match": "POST /orders/{id}"},
