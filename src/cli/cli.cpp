@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cli/config_spelling.hpp"
+
 namespace onceward::cli {
 namespace {
 
@@ -57,6 +59,14 @@ int run_command_line(const std::vector<std::string>& arguments, std::vector<Comm
   app.footer(
       "\nExit codes: 0 done, 1 failed, 2 usage or configuration.\n"
       "`onceward COMMAND --help` explains one command.");
+  if (!arguments.empty() && !arguments[0].starts_with('-') &&
+      std::ranges::find(commands, arguments[0], &Command::name) == commands.end()) {
+    std::vector<std::string_view> names;
+    for (const Command& command : commands) names.push_back(command.name);
+    err << "unknown command '" << arguments[0] << "'" << did_you_mean(arguments[0], names)
+        << "\nRun with --help for more information.\n";
+    return exit_usage;
+  }
   const Command* chosen = nullptr;
   for (const Command& command : commands) add_command(app, command, chosen);
   try {

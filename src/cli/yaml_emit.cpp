@@ -16,7 +16,11 @@ bool looks_like_a_literal(std::string_view text) {
   std::ranges::transform(lower, lower.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (std::ranges::find(words, lower) != std::end(words)) return true;
-  return lower.find_first_not_of("0123456789+-._:exo") == std::string::npos && lower[0] <= '9';
+  const auto only = [&lower](std::string_view characters) {
+    return lower.find_first_not_of(characters) == std::string::npos;
+  };
+  if (lower.starts_with("0x") || lower.starts_with("0o")) return true;
+  return only("0123456789:") || (only("0123456789+-._e") && std::ranges::count(lower, '.') <= 1);
 }
 
 bool plain_is_safe(std::string_view text) {

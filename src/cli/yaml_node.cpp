@@ -16,8 +16,33 @@ namespace {
 // Aliases are copied into the tree; nested ones could make it grow without end.
 constexpr std::size_t nodes_max = 100'000;
 
+// yaml-cpp ends a plain scalar in [] or {} at any '?', although only one that begins a token means a key:
+// `{from: amqp://host?queue=orders}` would not parse. Those in the middle of a word are hidden from it as
+// a byte that no YAML may contain, which keeps every column, and shown again in the tree.
+constexpr char hidden_mark = '\x01';
+
+std::string hide_marks(std::string_view text) {
+  std::string out(text);
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    constexpr std::string_view token_starts_after = " \t\r\n,[]{}:-?";
+    if (out[i] == '?' && token_starts_after.find(out[i - 1]) == std::string_view::npos) out[i] = hidden_mark;
+  }
+  return out;
+}
+
+std::string show_marks(std::string text) {
+  std::ranges::replace(text, hidden_mark, '?');
+  return text;
+}
+
 YamlPlace place_of(const YAML::Mark& mark) {
   return {.origin = {}, .line = mark.line + 1, .column = mark.column + 1};
+}
+
+YamlPlace end_of(std::string_view text) {
+  const auto lines = std::ranges::count(text, '\n');
+  const std::size_t line_start = text.rfind('\n') + 1;  // npos + 1 is 0
+  return {.line = static_cast<int>(lines) + 1, .column = static_cast<int>(text.size() - line_start) + 1};
 }
 
 class TreeBuilder : public YAML::EventHandler {
@@ -40,7 +65,10 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check_tag(mark, tag);
-    finish({.kind = YamlNode::Kind::scalar, .place = place_of(mark), .text = value, .quoted = tag != "?"},
+    finish({.kind = YamlNode::Kind::scalar,
+            .place = place_of(mark),
+            .text = show_marks(value),
+            .quoted = tag != "?"},
            mark, anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -141,8 +169,12 @@ YamlEntry* YamlNode::find(std::string_view key) {
 
 YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors) {
   YamlNode root{.kind = YamlNode::Kind::map, .place = {.origin = {}, .line = 1, .column = 1}};
+  if (const std::size_t at = text.find(hidden_mark); at != std::string_view::npos) {
+    errors.push_back({root.place, "the file contains control characters"});
+    return root;
+  }
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream{hide_marks(text)};
     YAML::Parser parser(stream);
     TreeBuilder builder(errors);
     if (!parser.HandleNextDocument(builder)) return root;
@@ -153,7 +185,7 @@ YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors) {
       errors.push_back({root.place, "the file holds more than one document"});
   } catch (const YAML::Exception& error) {
     YamlPlace place = place_of(error.mark);
-    if (error.mark.is_null()) place = root.place;
+    if (error.msg.starts_with("end of ")) place = end_of(text);  // something was still open; it has no mark
     errors.push_back({place, error.msg});
   }
   return root;
