@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -104,6 +105,18 @@ class Raw {
     while (rest_.size() < bytes)
       if (!more()) return std::exchange(rest_, {});
     return take(bytes);
+  }
+  // Reads and forgets; how many bytes there were, up to `bytes`. Allocates nothing.
+  std::size_t skip(std::size_t bytes) {
+    std::size_t skipped = std::min(bytes, rest_.size());
+    rest_.erase(0, skipped);
+    static thread_local char sink[65536];
+    while (skipped < bytes) {
+      const auto n = ::recv(fd_, sink, std::min(sizeof sink, bytes - skipped), 0);
+      if (n <= 0) break;
+      skipped += static_cast<std::size_t>(n);
+    }
+    return skipped;
   }
   std::string read_all() {
     while (more()) continue;
