@@ -1,0 +1,97 @@
+#include "stores/embedded/file_ops.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace onceward::embedded {
+namespace {
+
+template <class T>
+T or_errno(T result) {
+  return result < 0 ? static_cast<T>(-errno) : result;
+}
+
+}  // namespace
+
+int FileOps::open(const std::string& path, int flags) {
+  return or_errno(::open(path.c_str(), flags | O_CLOEXEC, S_IRUSR | S_IWUSR));
+}
+
+void FileOps::close(int file) { ::close(file); }
+
+std::int64_t FileOps::pread(int file, char* to, std::size_t count, std::uint64_t offset) {
+  ssize_t got = 0;
+  do got = ::pread(file, to, count, static_cast<off_t>(offset));
+  while (got < 0 && errno == EINTR);
+  return or_errno<std::int64_t>(got);
+}
+
+std::int64_t FileOps::pwrite(int file, const char* from, std::size_t count, std::uint64_t offset) {
+  ssize_t put = 0;
+  do put = ::pwrite(file, from, count, static_cast<off_t>(offset));
+  while (put < 0 && errno == EINTR);
+  return or_errno<std::int64_t>(put);
+}
+
+// Never repeated, not even after EINTR: a second sync may report success for pages the first one lost.
+int FileOps::fdatasync(int file) { return or_errno(::fdatasync(file)); }
+
+int FileOps::fallocate(int file, std::uint64_t bytes) {
+  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  return -error;
+}
+
+int FileOps::truncate(int file, std::uint64_t bytes) {
+  return or_errno(::ftruncate(file, static_cast<off_t>(bytes)));
+}
+
+std::int64_t FileOps::size(int file) {
+  struct stat status{};
+  if (::fstat(file, &status) < 0) return -errno;
+  return status.st_size;
+}
+
+int FileOps::rename(const std::string& from, const std::string& to) {
+  return or_errno(::rename(from.c_str(), to.c_str()));
+}
+
+int FileOps::unlink(const std::string& path) { return or_errno(::unlink(path.c_str())); }
+
+int FileOps::make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return 0;
+  return -errno;
+}
+
+int FileOps::sync_folder(const std::string& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return -errno;
+  const int result = or_errno(::fsync(folder));
+  ::close(folder);
+  return result;
+}
+
+int FileOps::lock(int file) { return or_errno(::flock(file, LOCK_EX | LOCK_NB)); }
+
+int FileOps::list(const std::string& folder, std::vector<std::string>& names) {
+  DIR* dir = ::opendir(folder.c_str());
+  if (!dir) return -errno;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  ::closedir(dir);
+  return 0;
+}
+
+FileOps& system_file_ops() {
+  static FileOps ops;
+  return ops;
+}
+
+}  // namespace onceward::embedded

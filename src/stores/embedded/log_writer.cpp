@@ -1,0 +1,245 @@
+#include "stores/embedded/log_writer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/assert.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+constexpr std::uint64_t batch_bytes_max = 4 << 20;
+constexpr auto retry_every = std::chrono::milliseconds(500);
+
+}  // namespace
+
+LogWriter::LogWriter(Client& client, FileOps& ops, SegmentSupply& supply, std::string folder,
+                     LogPosition position, bool synced, std::uint64_t segment_bytes,
+                     std::function<Timestamp()> now)
+    : client_(client),
+      ops_(ops),
+      supply_(supply),
+      folder_(std::move(folder)),
+      synced_(synced),
+      segment_bytes_(segment_bytes),
+      now_(std::move(now)),
+      at_(std::move(position)),
+      records_(at_.records),
+      end_shown_(at_.end) {}
+
+LogWriter::~LogWriter() { close(); }
+
+void LogWriter::start() {
+  thread_ = std::thread([this] { loop(); });
+}
+
+void LogWriter::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void LogWriter::submit(Write* write) {
+  write->next = nullptr;
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    (first_ ? last_->next : first_) = write;
+    last_ = write;
+    wake = idle_;
+    idle_ = false;
+  }
+  if (wake) wake_.notify_one();
+}
+
+void LogWriter::loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (Write* list = std::exchange(first_, nullptr)) {
+      lock.unlock();
+      commit(list);
+      lock.lock();
+      continue;
+    }
+    if (closing_) break;
+    idle_ = true;
+    const auto awaken = [this] { return first_ != nullptr || closing_; };
+    if (!stopped_) {
+      wake_.wait(lock, awaken);
+    } else if (!wake_.wait_for(lock, retry_every, awaken)) {
+      lock.unlock();
+      try_resume();
+      lock.lock();
+    }
+    idle_ = false;
+  }
+  lock.unlock();
+  if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
+}
+
+std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }
+
+void LogWriter::commit(Write* list) {
+  // Claims may use the active segment down to its half, or while a spare stands ready: what is left then
+  // is for the outcomes.
+  if (!stopped_ && room() < segment_bytes_ / 2 && !supply_.ready()) {
+    if (const Result<Done> there = supply_.wait(); !there) list = refuse_claims(list, there.error());
+  }
+  while (list) {
+    if (stopped_) {
+      client_.failed(list, *stopped_);
+      return;
+    }
+    if (Write* chunk = take_fitting(list)) {
+      if (write_batch(chunk, false)) continue;
+      if (list) client_.failed(list, Error{Errc::unavailable, "the store has stopped after a failed write"});
+      try_resume();
+      return;
+    }
+    const Result<Done> rolled = roll(list->bytes.size());
+    if (rolled || stopped_) continue;
+    Write* first = list;
+    list = list->next;
+    first->next = nullptr;
+    client_.failed(first, Error{Errc::refused, "no room for the record: " + rolled.error().message});
+  }
+}
+
+Write* LogWriter::refuse_claims(Write* list, const Error& why) {
+  Write* kept = nullptr;
+  Write** kept_end = &kept;
+  Write* refused = nullptr;
+  Write** refused_end = &refused;
+  while (list) {
+    Write* write = list;
+    list = list->next;
+    write->next = nullptr;
+    Write**& end = write->gives_way ? refused_end : kept_end;
+    *end = write;
+    end = &write->next;
+  }
+  if (refused) client_.failed(refused, Error{Errc::refused, "no room for new claims: " + why.message});
+  return kept;
+}
+
+// Takes off the front of `list` what goes into one batch; nothing when not even the first fits.
+Write* LogWriter::take_fitting(Write*& list) {
+  const std::uint64_t most =
+      std::min(room(), std::max<std::uint64_t>(batch_bytes_max, list->bytes.size() + 64));
+  std::uint64_t total = batch_header_bytes;
+  Write* first = nullptr;
+  Write* last = nullptr;
+  while (list && aligned(total + list->bytes.size()) <= most) {
+    total += list->bytes.size();
+    if (!first) first = list;
+    last = list;
+    list = list->next;
+  }
+  if (last) last->next = nullptr;
+  return first;
+}
+
+bool LogWriter::write_batch(Write* chunk, bool closing) {
+  buffer_.assign(batch_header_bytes, '\0');
+  BatchHeader header;
+  std::int64_t records = static_cast<std::int64_t>(at_.records) - removed_unwritten_.exchange(0);
+  for (Write* write = chunk; write; write = write->next) {
+    write->offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
+    buffer_ += write->bytes;
+    records += write->records_change;
+    ++header.count;
+  }
+  header.payload_bytes = static_cast<std::uint32_t>(buffer_.size() - batch_header_bytes);
+  header.sequence = at_.sequence + 1;
+  header.written_at = now_();
+  header.records = static_cast<std::uint64_t>(std::max<std::int64_t>(records, 0));
+  header.segment = at_.segment->id();
+  header.closing = closing;
+  encode_batch_header(header, buffer_.data());
+
+  Result<Done> written = at_.segment->file.write(buffer_, at_.end);
+  if (written && synced_) written = at_.segment->file.sync();
+  if (!written) {
+    stop(written.error());
+    if (chunk) client_.failed(chunk, *stopped_);
+    return false;
+  }
+  at_.end = aligned(at_.end + buffer_.size());
+  at_.sequence = header.sequence;
+  at_.records = header.records;
+  written_at_ = header.written_at;
+  records_.store(at_.records, std::memory_order_relaxed);
+  end_shown_.store(at_.end, std::memory_order_relaxed);
+  sequence_shown_.store(at_.sequence, std::memory_order_relaxed);
+  bytes_written_.fetch_add(buffer_.size(), std::memory_order_relaxed);
+  if (buffer_.capacity() > 2 * batch_bytes_max) std::string().swap(buffer_);
+  if (chunk) client_.committed(chunk);
+  return true;
+}
+
+void LogWriter::stop(const Error& why) {
+  stopped_ = Error{Errc::unavailable, "the store has stopped: " + why.message};
+  client_.stopped(*stopped_);
+}
+
+void LogWriter::try_resume() {
+  if (!stopped_) return;
+  supply_.retry();
+  if (!roll(0)) return;
+  stopped_.reset();
+  client_.resumed();
+}
+
+Result<Done> LogWriter::roll(std::uint64_t bytes_needed) {
+  SegmentHeader header;
+  header.id = at_.segment->id() + 1;
+  header.created_at = now_();
+  header.unsynced = !synced_;
+  header.previous_id = at_.segment->id();
+  header.previous_end = at_.end;
+  const std::uint64_t wanted = aligned(bytes_needed) + segment_header_bytes + 2 * batch_header_bytes;
+  std::uint64_t capacity = segment_bytes_;
+  Result<File> file = Error{};
+  if (wanted <= segment_bytes_) {
+    file = supply_.take();
+  } else {  // larger than a segment: it gets one of its own
+    capacity = wanted;
+    file = SegmentSupply::make(ops_, spare_path(folder_) + ".large", capacity, 0);
+  }
+  if (!file) return file.error();
+  Result<SegmentPtr> fresh = begin_segment(ops_, folder_, std::move(*file), header, synced_);
+  if (!fresh) {
+    // Its name may be on disk, with a header that says where this segment ends. Nothing may be added
+    // here any more, until another attempt has replaced it.
+    if (!stopped_) stop(fresh.error());
+    return fresh.error();
+  }
+  const IndexSummary old{at_.segment->id(), at_.end, at_.sequence, at_.records, written_at_, 0, {}, 0};
+  at_.segment = std::move(*fresh);
+  at_.end = segment_header_bytes;
+  at_.capacity = capacity;
+  end_shown_.store(at_.end, std::memory_order_relaxed);
+  client_.rolled(at_.segment, old);
+  return Done{};
+}
+
+Result<SegmentPtr> LogWriter::begin_segment(FileOps& ops, const std::string& folder, File file,
+                                            const SegmentHeader& header, bool synced) {
+  if (Result<Done> written = file.write(encode_segment_header(header), 0); !written) return written.error();
+  if (synced) {
+    if (Result<Done> done = file.sync(); !done) return done.error();
+  }
+  const std::string path = segment_path(folder, header.id);
+  if (const int result = ops.rename(file.path(), path); result < 0)
+    return file_error("rename " + file.path(), result);
+  file.moved_to(path);
+  if (synced) {
+    if (const int result = ops.sync_folder(folder); result < 0) return file_error("sync " + folder, result);
+  }
+  return std::make_shared<Segment>(header, std::move(file));
+}
+
+}  // namespace onceward::embedded

@@ -1,0 +1,110 @@
+// LogWriter: group commit. Its thread takes all writes that wait, puts them into the active segment with
+// one write and one sync, and hands them on as true. Owned by the store, which is told by Client calls on
+// the writer's thread.
+//
+// A failed write or sync is never repeated on the same file, for the system may since have dropped the
+// pages and report success. The writer stops, begins a fresh segment whose header says how much of the
+// old one counts, and goes on only when that header is on disk: from then on the lost batch never was.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "stores/embedded/segment_supply.hpp"
+#include "stores/embedded/write.hpp"
+
+namespace onceward::embedded {
+
+struct LogPosition {
+  SegmentPtr segment;     // the active one
+  std::uint64_t end = 0;  // where the next batch goes
+  std::uint64_t capacity = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t records = 0;
+};
+
+class LogWriter {
+ public:
+  class Client {
+   public:
+    virtual ~Client() = default;
+    // `fresh` takes the writes from now on; the old segment ends as `old` says.
+    virtual void rolled(const SegmentPtr& fresh, const IndexSummary& old) = 0;
+    virtual void committed(Write* first) = 0;
+    // Nothing was written of these (Errc::refused), or it is not known (Errc::unavailable).
+    virtual void failed(Write* first, const Error& error) = 0;
+    // A sync failed: until `resumed` nobody may be told anything.
+    virtual void stopped(const Error& why) = 0;
+    virtual void resumed() = 0;
+  };
+
+  LogWriter(Client& client, FileOps& ops, SegmentSupply& supply, std::string folder, LogPosition position,
+            bool synced, std::uint64_t segment_bytes, std::function<Timestamp()> now);
+  ~LogWriter();
+
+  void start();
+  // Writes what is queued, then a closing batch, and ends the thread.
+  void close();
+
+  void submit(Write* write);  // any thread
+  // Records that went with their segment; counted in the next batch.
+  void count_removed(std::uint64_t records) { removed_unwritten_ += static_cast<std::int64_t>(records); }
+
+  std::uint64_t records() const {
+    const std::int64_t removed = removed_unwritten_.load();
+    const auto written = static_cast<std::int64_t>(records_.load(std::memory_order_relaxed));
+    return written > removed ? static_cast<std::uint64_t>(written - removed) : 0;
+  }
+  std::uint64_t active_bytes() const { return end_shown_.load(std::memory_order_relaxed); }
+  std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  std::uint64_t batches() const { return sequence_shown_.load(std::memory_order_relaxed); }
+
+  // The segment after `previous`, made of `file`: header, sync, name, sync of the folder.
+  static Result<SegmentPtr> begin_segment(FileOps& ops, const std::string& folder, File file,
+                                          const SegmentHeader& header, bool synced);
+
+ private:
+  void loop();
+  void commit(Write* list);
+  Write* refuse_claims(Write* list, const Error& why);
+  Write* take_fitting(Write*& list);
+  bool write_batch(Write* chunk, bool closing);
+  Result<Done> roll(std::uint64_t bytes_needed);
+  void stop(const Error& why);
+  void try_resume();
+  std::uint64_t room() const;
+
+  Client& client_;
+  FileOps& ops_;
+  SegmentSupply& supply_;
+  const std::string folder_;
+  const bool synced_;
+  const std::uint64_t segment_bytes_;
+  const std::function<Timestamp()> now_;
+
+  // The writer's thread only.
+  LogPosition at_;
+  Timestamp written_at_{};
+  std::string buffer_;
+  std::optional<Error> stopped_;
+
+  std::atomic<std::int64_t> removed_unwritten_{0};
+  std::atomic<std::uint64_t> records_;
+  std::atomic<std::uint64_t> end_shown_;
+  std::atomic<std::uint64_t> bytes_written_{0};
+  std::atomic<std::uint64_t> sequence_shown_{0};
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Write* first_ = nullptr;  // guarded by mutex_, as are the next four
+  Write* last_ = nullptr;
+  bool idle_ = false;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace onceward::embedded

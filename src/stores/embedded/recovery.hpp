@@ -1,0 +1,36 @@
+// Recovery: what the folder holds, read when the store is opened. Sealed segments are known by their
+// index files; only the last segment, and any whose index is missing or damaged, is scanned.
+#pragma once
+
+#include "stores/embedded/log_scan.hpp"
+#include "stores/embedded/shard.hpp"
+
+namespace onceward::embedded {
+
+struct RecoveredSegment {
+  SegmentPtr segment;
+  std::uint64_t file_bytes = 0;
+  bool header_damaged = false;
+  ScanResult scan;
+  ScopeMap<Slot> slots;
+  std::vector<IndexEntry> damaged;
+};
+
+struct Recovered {
+  std::vector<RecoveredSegment> recents;  // newest first; no index file yet
+  SealedList sealed;                      // newest first
+  std::vector<Record> open;               // as stored; their owner is dead
+  std::uint64_t sequence = 0;
+  std::uint64_t records = 0;
+  std::optional<Timestamp> written_at;
+  std::uint64_t damaged = 0;
+};
+
+// `repair`: may write (index files, leftovers removed). Without it nothing is changed, and a segment
+// without an index is scanned each time.
+Result<Recovered> recover(FileOps& ops, const std::string& folder, bool repair);
+
+// The entries of an index file for a scanned or active segment.
+std::vector<IndexEntry> index_entries(const ScopeMap<Slot>& slots, const std::vector<IndexEntry>& damaged);
+
+}  // namespace onceward::embedded

@@ -1,0 +1,154 @@
+#include "stores/embedded/shard.hpp"
+
+#include <algorithm>
+
+#include "core/transition.hpp"
+#include "stores/embedded/log_scan.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+Error unreadable_record() {
+  return {Errc::unreadable, "the record is damaged on disk; `onceward store verify` names the place"};
+}
+
+const IndexEntry* damage_in(const Recent& recent, std::uint64_t prefix) {
+  const auto at = std::find_if(recent.damaged.begin(), recent.damaged.end(),
+                               [&](const IndexEntry& entry) { return entry.prefix == prefix; });
+  return at == recent.damaged.end() ? nullptr : &*at;
+}
+
+IndexEntry index_entry(const ScannedEntry& entry) {
+  IndexEntry found{entry.prefix, Timestamp::max(), entry.offset, entry.payload_bytes, removed_state, ~0u};
+  if (entry.damaged || entry.kind == EntryKind::damage) {
+    found.state = damaged_state;
+  } else if (entry.kind == EntryKind::record) {
+    found.state = static_cast<std::uint8_t>(entry.record.state);
+    found.gone_at = gone_at(entry.record).value_or(Timestamp::max());
+  }
+  return found;
+}
+
+Result<std::vector<IndexEntry>> scan_for(const Sealed& sealed, std::uint64_t prefix) {
+  const Result<std::string> bytes = read_all(sealed.segment->file);
+  if (!bytes) return bytes.error();
+  std::vector<IndexEntry> found;
+  const Result<ScanResult> scan = scan_segment(*bytes, sealed.segment->header,
+                                               sealed.index.summary().data_end, [&](ScannedEntry&& entry) {
+                                                 if (entry.prefix == prefix)
+                                                   found.push_back(index_entry(entry));
+                                               });
+  if (!scan) return scan.error();
+  return found;
+}
+
+}  // namespace
+
+bool is_open(State state) {
+  return state == State::claimed || state == State::processing || state == State::unknown;
+}
+
+Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes) {
+  Slot slot{offset, payload_bytes, static_cast<std::uint8_t>(record.state), Timestamp::max(),
+            Timestamp::max()};
+  if (const std::optional<Timestamp> gone = gone_at(record)) {
+    slot.gone_at = *gone;
+    slot.expires_at = record.state == State::expired ? *gone : record.expires_at;
+  }
+  return slot;
+}
+
+Place Shard::find(const Scope& scope) const {
+  Place place;
+  if (const auto at = writes.find(scope); at != writes.end()) {
+    place.kind = Place::pending;
+    place.write = at->second;
+    return place;
+  }
+  if (const auto at = open.find(scope); at != open.end()) {
+    place.kind = Place::open;
+    place.record = &at->second;
+    return place;
+  }
+  const std::uint64_t prefix = scope_prefix(scope);
+  for (const Recent& recent : recents) {
+    const auto at = recent.slots.find(scope);
+    const IndexEntry* damage = recent.damaged.empty() ? nullptr : damage_in(recent, prefix);
+    if (damage && (at == recent.slots.end() || at->second.offset < damage->offset)) {
+      place.kind = Place::damaged;
+      return place;
+    }
+    if (at == recent.slots.end()) continue;
+    place.kind = Place::recent;
+    place.segment = recent.segment;
+    place.slot = at->second;
+    return place;
+  }
+  for (const SealedPtr& one : *sealed) one->index.filter().prefetch(prefix);
+  for (const SealedPtr& one : *sealed) {
+    if (one->index.filter().may_contain(prefix)) place.candidates.push_back(one);
+  }
+  if (!place.candidates.empty()) place.kind = Place::sealed;
+  return place;
+}
+
+void Shard::publish(Write& write) {
+  Recent& recent = recents.front();
+  const auto payload_bytes = static_cast<std::uint32_t>(write.bytes.size() - entry_header_bytes);
+  switch (write.kind) {
+    case EntryKind::record:
+      recent.slots[write.scope] = slot_of(write.record, write.offset, payload_bytes);
+      if (is_open(write.record.state)) {
+        open[write.scope] = std::move(write.record);
+      } else {
+        open.erase(write.scope);
+      }
+      break;
+    case EntryKind::removal:
+      recent.slots[write.scope] = {write.offset, payload_bytes, removed_state};
+      open.erase(write.scope);
+      break;
+    case EntryKind::damage: {
+      const std::uint64_t prefix = scope_prefix(write.scope);
+      recent.damaged.push_back({prefix, Timestamp::max(), write.offset, payload_bytes, damaged_state, ~0u});
+      break;
+    }
+  }
+}
+
+Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t prefix) {
+  Result<std::vector<IndexEntry>> found = sealed.index.find(prefix);
+  if (!found && found.error().code == Errc::unreadable) found = scan_for(sealed, prefix);
+  if (!found) return found.error();
+  std::sort(found->begin(), found->end(), [](const auto& a, const auto& b) { return a.offset > b.offset; });
+  return found;
+}
+
+Result<std::optional<Record>> read_place(const Place& place, const Scope& scope) {
+  const std::uint64_t prefix = scope_prefix(scope);
+  if (place.kind == Place::damaged) return unreadable_record();
+  if (place.kind == Place::recent) {
+    if (place.slot.state == removed_state) return std::optional<Record>();
+    Result<Entry> entry = read_entry(*place.segment, place.slot.offset, place.slot.payload_bytes, prefix);
+    if (!entry) return entry.error();
+    if (Record* record = std::get_if<Record>(&*entry)) return std::optional<Record>(std::move(*record));
+    return unreadable_record();
+  }
+  for (const SealedPtr& sealed : place.candidates) {
+    const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
+    if (!entries) return entries.error();
+    for (const IndexEntry& found : *entries) {
+      if (found.state == damaged_state) return unreadable_record();
+      Result<Entry> entry = read_entry(*sealed->segment, found.offset, found.payload_bytes, prefix);
+      if (!entry) return entry.error();
+      if (Record* record = std::get_if<Record>(&*entry)) {
+        if (record->scope == scope) return std::optional<Record>(std::move(*record));
+      } else if (std::get<Removed>(*entry).scope == scope) {
+        return std::optional<Record>();
+      }
+    }
+  }
+  return std::optional<Record>();
+}
+
+}  // namespace onceward::embedded

@@ -1,0 +1,89 @@
+// Shard: a sixteenth of the index, by scope. In memory it has every record that is not final, where
+// the records of the active segment are, and the sealed segments' filters. One mutex each, held for
+// lookups in memory only, never over a disk access.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/scope.hpp"
+#include "stores/embedded/segment.hpp"
+#include "stores/embedded/write.hpp"
+
+namespace onceward::embedded {
+
+struct ScopeHash {
+  // By prefix alone, so that a bucket can also be searched by operation id.
+  std::size_t operator()(const Scope& scope) const { return scope_prefix(scope) * 0x9e3779b97f4a7c15ull; }
+};
+template <class T>
+using ScopeMap = std::unordered_map<Scope, T, ScopeHash>;
+
+// Calls `visit` with each entry of `map` whose scope has this prefix.
+template <class T, class Visit>
+void for_prefix(const ScopeMap<T>& map, std::uint64_t prefix, Visit visit) {
+  if (map.empty()) return;
+  Scope probe;
+  for (std::size_t i = 0; i < 8; ++i)
+    probe.data[i] = static_cast<std::uint8_t>((prefix << 2) >> (56 - 8 * i));
+  const std::size_t bucket = map.bucket(probe);
+  for (auto at = map.begin(bucket); at != map.end(bucket); ++at) {
+    if (scope_prefix(at->first) == prefix) visit(at->first, at->second);
+  }
+}
+
+// Where a record's last entry in a segment is, and what purging needs to know of it.
+struct Slot {
+  std::uint32_t offset = 0;
+  std::uint32_t payload_bytes = 0;
+  std::uint8_t state = removed_state;
+  Timestamp expires_at = Timestamp::max();
+  Timestamp gone_at = Timestamp::max();
+};
+Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
+bool is_open(State state);
+
+// The in-memory index of a segment that has no index file yet: the active one, or one being sealed.
+struct Recent {
+  SegmentPtr segment;
+  ScopeMap<Slot> slots;
+  std::vector<IndexEntry> damaged;  // whose scope is known only by prefix
+};
+
+// What a shard knows of a scope without touching the disk.
+struct Place {
+  enum Kind { none, pending, open, recent, sealed, damaged } kind = none;
+  Write* write = nullptr;             // pending
+  const Record* record = nullptr;     // open; valid while the shard is locked
+  SegmentPtr segment;                 // recent
+  Slot slot;                          // recent
+  std::vector<SealedPtr> candidates;  // sealed: those whose filter says maybe, newest first
+
+  bool same_as(const Place& other) const {
+    return kind == other.kind && segment == other.segment && slot.offset == other.slot.offset &&
+           candidates == other.candidates;
+  }
+};
+
+struct Shard {
+  mutable std::mutex mutex;  // guards everything below
+  ScopeMap<Write*> writes;
+  ScopeMap<Record> open;
+  std::vector<Recent> recents;  // newest first; never empty once the store is open
+  std::shared_ptr<const SealedList> sealed = std::make_shared<SealedList>();
+  bool stopped = false;  // a sync failed and it is not yet settled what became of it
+
+  Place find(const Scope& scope) const;
+  // Makes a synced write visible.
+  void publish(Write& write);
+};
+
+// Reads what `place` (recent or sealed) stands for. Nothing: there is no such record.
+Result<std::optional<Record>> read_place(const Place& place, const Scope& scope);
+
+// The entries of one prefix in one sealed segment, newest first. A damaged index is gone round by
+// reading the segment itself.
+Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t prefix);
+
+}  // namespace onceward::embedded

@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include "core/transition.hpp"
+#include "stores/embedded/store_impl.hpp"
+
+namespace onceward::embedded {
+
+void StoreImpl::committed(Write* first) {
+  Wakeups wakeups;
+  while (first) {
+    const std::unique_ptr<Write> write(first);
+    first = first->next;
+    std::vector<Waiter> waiting;
+    Shard& shard = shard_of(scope_prefix(write->scope));
+    {
+      const std::lock_guard lock(shard.mutex);
+      shard.publish(*write);
+      shard.writes.erase(write->scope);
+      waiting.swap(write->waiting);
+    }
+    if (write->reply) wakeups.add(write->executor, write->reply);
+    if (write->group) write->group->done(true);
+    for (const Waiter& waiter : waiting) {
+      if (run_again(waiter)) wakeups.add(waiter.executor, waiter.reply);
+    }
+  }
+  wakeups.post();
+}
+
+void StoreImpl::failed(Write* first, const Error& error) {
+  Wakeups wakeups;
+  while (first) {
+    std::unique_ptr<Write> write(first);
+    first = first->next;
+    const bool in_doubt = error.code == Errc::unavailable;
+    std::vector<Waiter> waiting;
+    Shard& shard = shard_of(scope_prefix(write->scope));
+    {
+      const std::lock_guard lock(shard.mutex);
+      waiting.swap(write->waiting);
+      if (!in_doubt) shard.writes.erase(write->scope);
+    }
+    if (write->reply) {
+      write->fail(write->reply, error);
+      wakeups.add(write->executor, write->reply);
+    }
+    if (write->group) write->group->done(false);
+    // While in doubt the shards are stopped, and each waiter is told just that.
+    if (in_doubt) limbo_.push_back(std::move(write));
+    for (const Waiter& waiter : waiting) {
+      if (run_again(waiter)) wakeups.add(waiter.executor, waiter.reply);
+    }
+  }
+  wakeups.post();
+}
+
+void StoreImpl::stopped(const Error& why) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.stopped = true;
+  }
+  const std::lock_guard lock(health_mutex_);
+  stopped_message_ = why.message;
+}
+
+// The fresh segment's header has cut the lost writes off: what was true before them is true.
+void StoreImpl::resumed() {
+  for (const std::unique_ptr<Write>& write : limbo_) {
+    Shard& shard = shard_of(scope_prefix(write->scope));
+    const std::lock_guard lock(shard.mutex);
+    shard.writes.erase(write->scope);
+  }
+  limbo_.clear();
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.stopped = false;
+  }
+  const std::lock_guard lock(health_mutex_);
+  stopped_message_.clear();
+}
+
+void StoreImpl::rolled(const SegmentPtr& fresh, const IndexSummary& old) {
+  SegmentPtr full;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    full = shard.recents.front().segment;
+    shard.recents.insert(shard.recents.begin(), Recent{fresh, {}, {}});
+  }
+  queue_seal(std::move(full), old);
+}
+
+void StoreImpl::queue_seal(SegmentPtr segment, const IndexSummary& summary) {
+  supply_.run([this, segment = std::move(segment), summary] {
+    to_seal_.emplace_back(segment, summary);
+    seal_waiting();
+  });
+}
+
+// In order: lookups take what is in memory for newer than what is sealed. One that cannot be sealed (no
+// room) is tried again with the next; until then it is searched in memory.
+void StoreImpl::seal_waiting() {
+  while (!to_seal_.empty() && seal(to_seal_.front().first, to_seal_.front().second)) to_seal_.pop_front();
+}
+
+bool StoreImpl::seal(const SegmentPtr& segment, const IndexSummary& summary) {
+  std::vector<IndexEntry> entries;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const Recent& recent : shard.recents) {
+      if (recent.segment != segment) continue;
+      std::vector<IndexEntry> some = index_entries(recent.slots, recent.damaged);
+      entries.insert(entries.end(), some.begin(), some.end());
+    }
+  }
+  const std::string path = index_path(folder_, segment->id());
+  if (!SealedIndex::write(ops_, path, summary, std::move(entries))) return false;
+  Result<SealedIndex> index = SealedIndex::open(ops_, path, segment->id());
+  if (!index) return false;
+  (void)segment->file.truncate(summary.data_end);  // only gives the unused room back
+  const auto sealed = std::make_shared<const Sealed>(Sealed{segment, std::move(*index)});
+  const std::lock_guard change(list_mutex_);
+  auto list = std::make_shared<SealedList>(*sealed_list());
+  list->insert(list->begin(), sealed);
+  for (Shard& shard : shards_) {
+    std::vector<Recent> dropped;  // freed outside the lock
+    const std::lock_guard lock(shard.mutex);
+    shard.sealed = list;  // in the same moment as it leaves memory: it is always in one of the two
+    const auto at = std::find_if(shard.recents.begin(), shard.recents.end(),
+                                 [&](const Recent& recent) { return recent.segment == segment; });
+    if (at == shard.recents.end()) continue;
+    dropped.push_back(std::move(*at));
+    shard.recents.erase(at);
+  }
+  return true;
+}
+
+std::shared_ptr<const SealedList> StoreImpl::sealed_list() const {
+  const std::lock_guard lock(shards_.front().mutex);
+  return shards_.front().sealed;
+}
+
+void StoreImpl::install(std::shared_ptr<const SealedList> list) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.sealed = list;
+  }
+}
+
+// Before any thread runs.
+void StoreImpl::adopt(Recovered recovered) {
+  const auto sealed = std::make_shared<const SealedList>(std::move(recovered.sealed));
+  for (Shard& shard : shards_) {
+    shard.sealed = sealed;
+    for (const RecoveredSegment& recent : recovered.recents)
+      shard.recents.push_back({recent.segment, {}, {}});
+  }
+  for (std::size_t i = 0; i < recovered.recents.size(); ++i) {
+    RecoveredSegment& recent = recovered.recents[i];
+    for (const auto& [scope, slot] : recent.slots)
+      shard_of(scope_prefix(scope)).recents[i].slots.emplace(scope, slot);
+    for (const IndexEntry& damage : recent.damaged)
+      shard_of(damage.prefix).recents[i].damaged.push_back(damage);
+  }
+  for (std::size_t i = recovered.recents.size(); i-- > 1;) {
+    const RecoveredSegment& old = recovered.recents[i];
+    queue_seal(old.segment, {old.segment->id(),
+                             old.scan.end,
+                             old.scan.sequence,
+                             old.scan.records,
+                             old.scan.written_at.value_or(Timestamp{}),
+                             0,
+                             {},
+                             0});
+  }
+  end_leases(std::move(recovered.open));
+}
+
+// The process that owned these is dead, so their leases end now: `processing` may have run (I4), and
+// `claimed` has provably sent nothing.
+void StoreImpl::end_leases(std::vector<Record> open) {
+  const Timestamp now = time_.now();
+  for (Record& record : open) {
+    Shard& shard = shard_of(scope_prefix(record.scope));
+    const bool held = record.state != State::unknown && record.lease_until > now;
+    if (held) record.lease_until = now;
+    const State before = record.state;
+    std::optional<Record> settled = settle(record, now);
+    if (!settled) continue;
+    const std::lock_guard lock(shard.mutex);
+    shard.open[record.scope] = *settled;
+    if (!held && settled->state == before) continue;
+    auto* write = new Write;
+    write->scope = record.scope;
+    write->record = std::move(*settled);
+    append_record_entry(write->record, write->bytes);
+    shard.writes[write->scope] = write;
+    writer_.submit(write);
+  }
+}
+
+}  // namespace onceward::embedded

@@ -1,0 +1,117 @@
+// The embedded store's inside. Verbs decide on the caller's thread, in the scope's shard; the writer's
+// thread makes their writes true; the housekeeper's thread lists, counts and purges.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "stores/embedded/embedded_store.hpp"
+#include "stores/embedded/log_writer.hpp"
+#include "stores/embedded/recovery.hpp"
+#include "stores/embedded/shard.hpp"
+#include "stores/embedded/store_time.hpp"
+
+namespace onceward::embedded {
+
+class StoreImpl final : public EmbeddedStore, LogWriter::Client {
+ public:
+  StoreImpl(const EmbeddedOptions& options, FileOps& ops, File lock, Recovered recovered,
+            LogPosition position);
+  ~StoreImpl() override;
+
+  bool claim(const ClaimRequest&, Reply<ClaimReply>&) override;
+  bool dispatch(const Fence&, Reply<Record>&) override;
+  bool renew(const RenewRequest&, Reply<Record>&) override;
+  bool complete(const CompleteRequest&, Reply<Record>&) override;
+  bool release(const ReleaseRequest&, Reply<Record>&) override;
+  bool unknown(const UnknownRequest&, Reply<Record>&) override;
+  bool resolve(const ResolveRequest&, Reply<Record>&) override;
+  bool lookup(const Scope&, Reply<Record>&) override;
+  bool lookup(const OperationId&, Reply<Record>&) override;
+  bool list(const ListRequest&, Reply<ListReply>&) override;
+  bool purge(const PurgeRequest&, Reply<PurgeReply>&) override;
+  bool stats(Reply<StoreStats>&) override;
+  Health health() const override;
+  LogFigures figures() const override;
+
+ private:
+  static constexpr std::size_t shard_count = 16;
+
+  // verbs (store_verbs.cpp)
+  Shard& shard_of(std::uint64_t prefix) { return shards_[(prefix >> 40) % shard_count]; }
+  const Shard& shard_of(std::uint64_t prefix) const { return shards_[(prefix >> 40) % shard_count]; }
+  template <class Event, class T>
+  bool decide(Verb verb, const Scope& scope, const Event& event, Reply<T>& reply);
+  template <class StepT, class T>
+  bool apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT step, bool existed, bool is_claim,
+             Reply<T>& reply);
+  bool run_again(const Waiter& waiter);
+
+  // the writer's calls (store_commit.cpp)
+  void rolled(const SegmentPtr& fresh, const IndexSummary& old) override;
+  void committed(Write* first) override;
+  void failed(Write* first, const Error& error) override;
+  void stopped(const Error& why) override;
+  void resumed() override;
+  void seal_waiting();
+  bool seal(const SegmentPtr& segment, const IndexSummary& summary);
+  void adopt(Recovered recovered);
+  void end_leases(std::vector<Record> open);
+  void queue_seal(SegmentPtr segment, const IndexSummary& summary);
+
+  // housekeeping (store_list.cpp, store_purge.cpp)
+  struct Found {
+    Scope scope;
+    Result<Record> record;
+  };
+  void keep_house();
+  void in_background(std::function<void()> job);
+  std::vector<std::uint64_t> prefixes_from(std::uint64_t first, std::size_t count, bool open_only) const;
+  std::vector<Found> current_of(std::uint64_t prefix) const;
+  Result<ListReply> list_now(const ListRequest& request);
+  Result<PurgeReply> purge_now(const PurgeRequest& request);
+  Result<PurgeReply> purge_everywhere(const PurgeRequest& request, Timestamp now);
+  Result<PurgeReply> purge_recent(const PurgeRequest& request, Timestamp now);
+  Result<PurgeReply> purge_oldest(const PurgeRequest& request, Timestamp now);
+  void purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+                 PurgeReply& reply);
+  struct Cleaning;
+  bool clean_entry(Cleaning& cleaning, const IndexEntry& entry);
+  bool copy_forward(Cleaning& cleaning, const Scope& scope);
+  bool is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope, bool& certain) const;
+  bool is_wholly_gone(const Sealed& sealed, Timestamp now) const;
+  bool is_worth_cleaning(const SealedList& list, Timestamp now) const;
+  void give_up(const SealedPtr& sealed, std::uint64_t removed);
+  void start_write(Shard& shard, std::unique_lock<std::mutex>& lock, std::unique_ptr<Write> write,
+                   WriteGroup& group);
+  StoreStats stats_now();
+  std::shared_ptr<const SealedList> sealed_list() const;
+  void install(std::shared_ptr<const SealedList> list);
+
+  FileOps& ops_;
+  const std::string folder_;
+  const Durability durability_;
+  File lock_;
+  mutable StoreTime time_;
+  std::array<Shard, shard_count> shards_;
+  SegmentSupply supply_;
+  LogWriter writer_;
+
+  std::mutex list_mutex_;  // held while the list of sealed segments is being changed
+  mutable std::mutex health_mutex_;
+  std::string stopped_message_;
+  std::vector<std::unique_ptr<Write>> limbo_;                // the writer's thread: not known whether written
+  std::deque<std::pair<SegmentPtr, IndexSummary>> to_seal_;  // the supply's thread; oldest first
+
+  std::mutex house_mutex_;
+  std::condition_variable house_wake_;
+  std::deque<std::function<void()>> house_jobs_;
+  bool house_closing_ = false;
+  std::thread house_;
+};
+
+}  // namespace onceward::embedded

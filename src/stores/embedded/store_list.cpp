@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <queue>
+
+#include "base/hex.hpp"
+#include "core/transition.hpp"
+#include "stores/embedded/store_impl.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+constexpr std::size_t looked_at_max = 5000;  // by one call of list, so that it ends soon
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+// The cursor is the last scope that was shown: records stand in the order of their scopes, which no
+// change moves.
+std::optional<Scope> scope_from_hex(std::string_view text) {
+  Scope scope;
+  if (text.size() != 2 * scope.data.size()) return std::nullopt;
+  for (std::size_t i = 0; i < scope.data.size(); ++i) {
+    const int high = digit_of(text[2 * i]);
+    const int low = digit_of(text[2 * i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    scope.data[i] = static_cast<std::uint8_t>(high * 16 + low);
+  }
+  return scope;
+}
+
+// Walks one sealed index in order, a block at a time.
+class IndexWalk {
+ public:
+  IndexWalk(SealedPtr sealed, std::uint64_t first) : sealed_(std::move(sealed)) {
+    block_ = sealed_->index.block_for(first);
+    for (load(); !at_end() && prefix() < first;) next();
+  }
+  bool at_end() const { return at_ >= entries_.size(); }
+  std::uint64_t prefix() const { return entries_[at_].prefix; }
+  void next() {
+    if (++at_ >= entries_.size()) load();
+  }
+
+ private:
+  // A damaged block is passed over here; a lookup of what is in it goes round the index.
+  void load() {
+    entries_.clear();
+    at_ = 0;
+    while (entries_.empty() && block_ < sealed_->index.blocks()) {
+      if (Result<std::vector<IndexEntry>> loaded = sealed_->index.block(block_++))
+        entries_ = std::move(*loaded);
+    }
+  }
+  SealedPtr sealed_;
+  std::size_t block_ = 0;
+  std::vector<IndexEntry> entries_;
+  std::size_t at_ = 0;
+};
+
+void keep_smallest(std::vector<std::uint64_t>& values, std::size_t count) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() > count) values.resize(count);
+}
+
+}  // namespace
+
+// The next prefixes that the store has anything of, in order.
+std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count,
+                                                    bool open_only) const {
+  std::vector<std::uint64_t> found;
+  for (const Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    const auto add = [&](std::uint64_t prefix) {
+      if (prefix < first) return;
+      found.push_back(prefix);
+      if (found.size() > 4 * count + 1024) keep_smallest(found, count);
+    };
+    for (const auto& [scope, record] : shard.open) add(scope_prefix(scope));
+    if (open_only) continue;
+    for (const Recent& recent : shard.recents) {
+      for (const auto& [scope, slot] : recent.slots) add(scope_prefix(scope));
+      for (const IndexEntry& damage : recent.damaged) add(damage.prefix);
+    }
+  }
+  keep_smallest(found, count);
+  if (open_only) return found;
+  const auto later = [](const IndexWalk* a, const IndexWalk* b) { return a->prefix() > b->prefix(); };
+  std::priority_queue<IndexWalk*, std::vector<IndexWalk*>, decltype(later)> next(later);
+  std::deque<IndexWalk> walks;
+  for (const SealedPtr& sealed : *sealed_list()) {
+    walks.emplace_back(sealed, first);
+    if (!walks.back().at_end()) next.push(&walks.back());
+  }
+  std::size_t taken = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+  while (!next.empty() && taken <= count) {
+    IndexWalk* walk = next.top();
+    next.pop();
+    if (walk->prefix() != last) {
+      last = walk->prefix();
+      found.push_back(last);
+      ++taken;
+    }
+    walk->next();
+    if (!walk->at_end()) next.push(walk);
+  }
+  keep_smallest(found, count);
+  return found;
+}
+
+// Every record of this prefix as it stands, synced, unsettled; newest states only.
+std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const {
+  std::vector<Found> found;
+  struct At {
+    Scope scope;
+    Place place;
+  };
+  std::vector<At> recent;
+  std::vector<Scope> seen;
+  bool damaged = false;
+  std::vector<SealedPtr> candidates;
+  const auto is_seen = [&](const Scope& scope) {
+    return std::find(seen.begin(), seen.end(), scope) != seen.end();
+  };
+  {
+    const Shard& shard = shard_of(prefix);
+    const std::lock_guard lock(shard.mutex);
+    for_prefix(shard.open, prefix, [&](const Scope& scope, const Record& record) {
+      found.push_back({scope, record});
+      seen.push_back(scope);
+    });
+    for (const Recent& one : shard.recents) {
+      for_prefix(one.slots, prefix, [&](const Scope& scope, const Slot& slot) {
+        if (is_seen(scope)) return;
+        seen.push_back(scope);
+        Place place;
+        place.kind = Place::recent;
+        place.segment = one.segment;
+        place.slot = slot;
+        recent.push_back({scope, std::move(place)});
+      });
+      for (const IndexEntry& damage : one.damaged) damaged |= damage.prefix == prefix && seen.empty();
+    }
+    for (const SealedPtr& sealed : *shard.sealed) {
+      if (sealed->index.filter().may_contain(prefix)) candidates.push_back(sealed);
+    }
+  }
+  const auto add = [&](const Scope& scope, Result<std::optional<Record>> stored) {
+    if (!stored) {
+      found.push_back({scope, stored.error()});
+    } else if (*stored) {
+      found.push_back({scope, std::move(**stored)});
+    }
+  };
+  for (const At& at : recent) add(at.scope, read_place(at.place, at.scope));
+  if (damaged) found.push_back({{}, Error{Errc::unreadable, "the record is damaged on disk"}});
+  for (const SealedPtr& sealed : candidates) {
+    const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
+    if (!entries) {
+      found.push_back({{}, entries.error()});
+      continue;
+    }
+    for (const IndexEntry& entry : *entries) {
+      Result<Entry> stored = read_entry(*sealed->segment, entry.offset, entry.payload_bytes, prefix);
+      if (!stored) {
+        if (seen.empty()) found.push_back({{}, stored.error()});
+        continue;
+      }
+      Record* record = std::get_if<Record>(&*stored);
+      const Scope scope = record ? record->scope : std::get<Removed>(*stored).scope;
+      if (is_seen(scope)) continue;
+      seen.push_back(scope);
+      if (record) found.push_back({scope, std::move(*record)});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.scope < b.scope; });
+  return found;
+}
+
+Result<ListReply> StoreImpl::list_now(const ListRequest& request) {
+  std::optional<Scope> after;
+  if (!request.cursor.empty()) {
+    after = scope_from_hex(request.cursor);
+    if (!after) return Error{Errc::invalid, "the cursor is not one of this store"};
+  }
+  const Timestamp now = time_.now();
+  ListReply reply;
+  const bool open_only = request.state && is_open(*request.state);  // those are all in memory
+  const std::size_t limit = std::max<std::size_t>(request.limit, 1);
+  const std::vector<std::uint64_t> prefixes =
+      prefixes_from(after ? scope_prefix(*after) : 0, looked_at_max, open_only);
+  for (const std::uint64_t prefix : prefixes) {
+    for (Found& found : current_of(prefix)) {
+      if (after && found.scope <= *after) continue;
+      if (!found.record) continue;  // unreadable: `onceward store verify` names them
+      const std::optional<Record> settled = settle(*found.record, now);
+      if (!settled || !matches(request, *settled)) continue;
+      if (reply.records.size() == limit) {
+        reply.cursor = to_hex(reply.records.back().scope.data);
+        return reply;
+      }
+      reply.records.push_back(*settled);
+    }
+  }
+  if (prefixes.size() == looked_at_max) {
+    // Everything of the last prefix was seen: go on behind the last scope that it can have.
+    Scope last;
+    last.data.fill(0xff);
+    for (std::size_t i = 0; i < 8; ++i)
+      last.data[i] = static_cast<std::uint8_t>((prefixes.back() << 2 | 3) >> (56 - 8 * i));
+    reply.cursor = to_hex(last.data);
+  }
+  return reply;
+}
+
+bool StoreImpl::list(const ListRequest& request, Reply<ListReply>& reply) {
+  in_background([this, &request, &reply] {
+    reply.value = list_now(request);
+    reply.next = nullptr;
+    reply.executor->post(&reply);
+  });
+  return false;
+}
+
+}  // namespace onceward::embedded

@@ -1,0 +1,355 @@
+// Purging without scanning. The log goes from its oldest segment on: a segment whose records are all past
+// their time is unlinked; a mostly dead one is given up after what lives was copied forward. Strictly
+// oldest first, so that an old state of a record never outlives a newer one.
+#include <algorithm>
+#include <charconv>
+
+#include "core/transition.hpp"
+#include "stores/embedded/store_impl.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+constexpr std::uint64_t receipt_bytes_guess = 250;
+
+// Where a pass stands: "o<segment>.<block>.<removed so far>" in the oldest segment, then "r" in memory;
+// "e<prefix>" for an operator's purge.
+struct OldestCursor {
+  std::uint64_t segment = 0;
+  std::uint64_t block = 0;
+  std::uint64_t removed = 0;
+};
+
+bool parse_number(std::string_view& text, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.empty() && text[0] == '.') text.remove_prefix(1);
+  return true;
+}
+
+std::optional<OldestCursor> parse_oldest(std::string_view text) {
+  OldestCursor cursor;
+  if (text.empty()) return cursor;
+  text.remove_prefix(1);
+  if (!parse_number(text, cursor.segment) || !parse_number(text, cursor.block)) return std::nullopt;
+  if (!parse_number(text, cursor.removed) || !text.empty()) return std::nullopt;
+  return cursor;
+}
+
+std::string to_text(const OldestCursor& cursor) {
+  return "o" + std::to_string(cursor.segment) + "." + std::to_string(cursor.block) + "." +
+         std::to_string(cursor.removed);
+}
+
+Scope scope_with(std::uint64_t prefix) {
+  Scope scope;
+  for (std::size_t i = 0; i < 8; ++i)
+    scope.data[i] = static_cast<std::uint8_t>((prefix << 2) >> (56 - 8 * i));
+  return scope;
+}
+
+Error not_ours() { return {Errc::invalid, "the cursor is not one of this store"}; }
+
+}  // namespace
+
+struct StoreImpl::Cleaning {
+  std::shared_ptr<const SealedList> list;
+  const Sealed& sealed;
+  const PurgeRequest& request;
+  Timestamp now;
+  WriteGroup& group;
+  PurgeReply& reply;
+  std::uint64_t removed;
+};
+
+bool StoreImpl::purge(const PurgeRequest& request, Reply<PurgeReply>& reply) {
+  in_background([this, &request, &reply] {
+    reply.value = purge_now(request);
+    reply.next = nullptr;
+    reply.executor->post(&reply);
+  });
+  return false;
+}
+
+Result<PurgeReply> StoreImpl::purge_now(const PurgeRequest& request) {
+  const bool by_operator = request.final_too || request.operation || request.tenant || request.updated_before;
+  if (!request.final_too && !time_.may_purge()) return PurgeReply{};
+  const Timestamp now = time_.now();
+  const char phase = request.cursor.empty() ? (by_operator ? 'e' : 'o') : request.cursor[0];
+  if (by_operator != (phase == 'e')) return not_ours();
+  switch (phase) {
+    case 'e':
+      return purge_everywhere(request, now);
+    case 'o':
+      return purge_oldest(request, now);
+    case 'r':
+      return purge_recent(request, now);
+    default:
+      return not_ours();
+  }
+}
+
+void StoreImpl::start_write(Shard& shard, std::unique_lock<std::mutex>& lock, std::unique_ptr<Write> write,
+                            WriteGroup& group) {
+  write->group = &group;
+  group.add();
+  Write* started = write.release();
+  shard.writes[started->scope] = started;
+  lock.unlock();
+  if (started->kind == EntryKind::record) {
+    append_record_entry(started->record, started->bytes);
+  } else if (started->kind == EntryKind::removal) {
+    append_removal_entry(started->scope, started->bytes);
+  }
+  writer_.submit(started);
+}
+
+// One record that may be due; what is busy or has changed is left for the next pass.
+void StoreImpl::purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+                          PurgeReply& reply) {
+  Shard& shard = shard_of(scope_prefix(scope));
+  std::unique_lock lock(shard.mutex);
+  const Place place = shard.find(scope);
+  if (shard.stopped || (place.kind != Place::recent && place.kind != Place::sealed)) return;
+  lock.unlock();
+  Result<std::optional<Record>> stored = read_place(place, scope);
+  if (!stored || !*stored) return;
+  const PurgeAction action = purge_action(**stored, request, now);
+  if (action == PurgeAction::keep) return;
+  auto write = std::make_unique<Write>();
+  write->scope = scope;
+  if (action == PurgeAction::remove) {
+    write->kind = EntryKind::removal;
+    write->records_change = -1;
+  } else {
+    write->record = receipt_of(**stored);
+  }
+  lock.lock();
+  if (shard.stopped || !place.same_as(shard.find(scope))) return;
+  start_write(shard, lock, std::move(write), group);
+  ++(action == PurgeAction::remove ? reply.removed : reply.receipts);
+}
+
+Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Timestamp now) {
+  std::uint64_t first = 0;
+  if (!request.cursor.empty()) {
+    std::string_view text = std::string_view(request.cursor).substr(1);
+    if (!parse_number(text, first) || !text.empty()) return not_ours();
+  }
+  PurgeReply reply;
+  WriteGroup group;
+  const std::size_t chunk = std::max<std::size_t>(request.chunk, 1);
+  const std::vector<std::uint64_t> prefixes = prefixes_from(first, chunk, false);
+  for (const std::uint64_t prefix : prefixes) {
+    for (const Found& found : current_of(prefix)) {
+      if (found.record && purge_action(*found.record, request, now) != PurgeAction::keep) {
+        purge_one(found.scope, request, now, group, reply);
+      }
+    }
+  }
+  if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
+  if (prefixes.size() == chunk) reply.cursor = "e" + std::to_string(prefixes.back() + 1);
+  return reply;
+}
+
+// What is due among the records that have no index file yet.
+Result<PurgeReply> StoreImpl::purge_recent(const PurgeRequest& request, Timestamp now) {
+  const std::size_t chunk = std::max<std::size_t>(request.chunk, 1);
+  std::vector<Scope> due;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const Recent& recent : shard.recents) {
+      for (const auto& [scope, slot] : recent.slots) {
+        if (due.size() >= chunk) break;
+        if (slot.state != removed_state && slot.expires_at <= now &&
+            shard.find(scope).same_as({Place::recent, nullptr, nullptr, recent.segment, slot, {}})) {
+          due.push_back(scope);
+        }
+      }
+    }
+  }
+  PurgeReply reply;
+  WriteGroup group;
+  for (const Scope& scope : due) purge_one(scope, request, now, group, reply);
+  if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
+  const bool progressed = reply.removed + reply.receipts > 0;
+  if (due.size() == chunk && progressed) reply.cursor = "r";
+  return reply;
+}
+
+Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestamp now) {
+  std::optional<OldestCursor> cursor = parse_oldest(request.cursor);
+  if (!cursor) return not_ours();
+  PurgeReply reply;
+  reply.cursor = "r";
+  const std::shared_ptr<const SealedList> list = sealed_list();
+  if (list->empty()) return purge_recent(request, now);
+  const SealedPtr oldest = list->back();
+  if (cursor->segment != oldest->segment->id()) cursor = OldestCursor{oldest->segment->id(), 0, 0};
+  if (cursor->block == 0) {
+    if (is_wholly_gone(*oldest, now)) {
+      const IndexSummary& summary = oldest->index.summary();
+      const std::uint64_t others = summary.removals + oldest->index.open_entries().size();
+      reply.removed = static_cast<std::size_t>(summary.entries - std::min(summary.entries, others));
+      give_up(oldest, reply.removed);
+      reply.cursor = to_text({});
+      return reply;
+    }
+    if (!is_worth_cleaning(*list, now)) return purge_recent(request, now);
+  }
+  WriteGroup group;
+  Cleaning cleaning{list, *oldest, request, now, group, reply, cursor->removed};
+  bool complete = true;
+  const std::size_t blocks = std::max<std::size_t>(request.chunk / SealedIndex::block_entries, 1);
+  const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), cursor->block + blocks);
+  for (std::size_t number = cursor->block; number < end && complete; ++number) {
+    const Result<std::vector<IndexEntry>> entries = oldest->index.block(number);
+    if (!entries) {
+      complete = false;  // a damaged index is rebuilt when the store is opened next
+      break;
+    }
+    for (const IndexEntry& entry : *entries) complete = clean_entry(cleaning, entry) && complete;
+  }
+  if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
+  if (!complete) return reply;
+  if (end < oldest->index.blocks()) {
+    reply.cursor = to_text({oldest->segment->id(), end, cleaning.removed});
+    return reply;
+  }
+  reply.removed += static_cast<std::size_t>(cleaning.removed);
+  give_up(oldest, cleaning.removed);
+  reply.cursor = to_text({});
+  return reply;
+}
+
+// False: this entry keeps its segment from being given up now.
+bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
+  if (entry.state == removed_state) return true;  // nothing older is left for it to hide
+  Result<Entry> stored =
+      read_entry(*cleaning.sealed.segment, entry.offset, entry.payload_bytes, entry.prefix);
+  if (stored) {
+    const Record* record = std::get_if<Record>(&*stored);
+    return !record || copy_forward(cleaning, record->scope);
+  }
+  if (stored.error().code != Errc::unreadable) return false;
+  if (entry.gone_at <= cleaning.now) return true;  // it would be gone by now
+  // It stays unreadable rather than becoming a miss (I5).
+  auto write = std::make_unique<Write>();
+  write->kind = EntryKind::damage;
+  write->scope = scope_with(entry.prefix);
+  append_damage_entry(entry.prefix, entry.gone_at, write->bytes);
+  Shard& shard = shard_of(entry.prefix);
+  std::unique_lock lock(shard.mutex);
+  if (shard.stopped || shard.writes.contains(write->scope)) return false;
+  start_write(shard, lock, std::move(write), cleaning.group);
+  return true;
+}
+
+bool StoreImpl::is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope,
+                            bool& certain) const {
+  const std::uint64_t prefix = scope_prefix(scope);
+  for (const SealedPtr& sealed : list) {
+    if (sealed.get() == &than) break;
+    if (!sealed->index.filter().may_contain(prefix)) continue;
+    const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
+    certain = certain && entries.has_value();
+    if (!entries) continue;
+    for (const IndexEntry& entry : *entries) {
+      Result<Entry> stored = read_entry(*sealed->segment, entry.offset, entry.payload_bytes, prefix);
+      if (!stored) continue;
+      const Record* record = std::get_if<Record>(&*stored);
+      if ((record ? record->scope : std::get<Removed>(*stored).scope) == scope) return true;
+    }
+  }
+  return false;
+}
+
+bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
+  Shard& shard = shard_of(scope_prefix(scope));
+  bool certain = true;
+  if (is_in_newer(*cleaning.list, cleaning.sealed, scope, certain)) return true;
+  if (!certain) return false;
+  std::unique_lock lock(shard.mutex);
+  if (shard.stopped || shard.writes.contains(scope)) return false;
+  if (shard.sealed != cleaning.list) return false;  // another segment was sealed meanwhile: next pass
+  for (const Recent& recent : shard.recents) {
+    if (recent.slots.contains(scope)) return true;
+  }
+  auto write = std::make_unique<Write>();
+  write->scope = scope;
+  if (const auto open = shard.open.find(scope); open != shard.open.end()) {
+    write->record = open->second;
+  } else {
+    const Place place = shard.find(scope);
+    lock.unlock();
+    Result<std::optional<Record>> stored = read_place(place, scope);
+    if (!stored || !*stored) return stored.has_value();
+    const PurgeAction action = purge_action(**stored, cleaning.request, cleaning.now);
+    if (action == PurgeAction::remove) {
+      ++cleaning.removed;
+      return true;
+    }
+    write->record = action == PurgeAction::to_receipt ? receipt_of(**stored) : std::move(**stored);
+    if (action == PurgeAction::to_receipt) ++cleaning.reply.receipts;
+    lock.lock();
+    if (shard.stopped || !place.same_as(shard.find(scope))) return false;
+  }
+  start_write(shard, lock, std::move(write), cleaning.group);
+  return true;
+}
+
+bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
+  if (sealed.index.summary().last_gone_at > now) return false;
+  for (const IndexEntry& entry : sealed.index.open_entries()) {
+    if (entry.state == damaged_state) return false;
+    // An open entry has been superseded unless the record is open still; then it may need copying.
+    bool still_open = false;
+    const Shard& shard = shard_of(entry.prefix);
+    const std::lock_guard lock(shard.mutex);
+    for_prefix(shard.open, entry.prefix, [&](const Scope&, const Record&) { still_open = true; });
+    for_prefix(shard.writes, entry.prefix, [&](const Scope&, const Write*) { still_open = true; });
+    if (still_open) return false;
+  }
+  return true;
+}
+
+// Copying costs writing what lives; it pays when that is less than half of the segment, or less than
+// what dead segments behind it would free.
+bool StoreImpl::is_worth_cleaning(const SealedList& list, Timestamp now) const {
+  const Sealed& oldest = *list.back();
+  std::uint64_t live_bytes = 0;
+  for (std::size_t number = 0; number < oldest.index.blocks(); ++number) {
+    const Result<std::vector<IndexEntry>> entries = oldest.index.block(number);
+    if (!entries) return false;
+    for (const IndexEntry& entry : *entries) {
+      if (entry.state == removed_state || entry.gone_at <= now) continue;
+      const bool receipt_is_enough = entry.expires_s <= seconds_up(now);
+      live_bytes += receipt_is_enough ? std::min<std::uint64_t>(entry.payload_bytes, receipt_bytes_guess)
+                                      : entry.payload_bytes;
+    }
+  }
+  if (live_bytes * 2 < oldest.index.summary().data_end) return true;
+  std::uint64_t dead_behind = 0;
+  for (const SealedPtr& sealed : list) {
+    if (sealed->index.summary().last_gone_at <= now) dead_behind += sealed->index.summary().data_end;
+  }
+  return dead_behind > live_bytes;
+}
+
+void StoreImpl::give_up(const SealedPtr& sealed, std::uint64_t removed) {
+  {
+    const std::lock_guard change(list_mutex_);
+    SealedList list = *sealed_list();
+    std::erase(list, sealed);
+    install(std::make_shared<const SealedList>(std::move(list)));
+  }
+  const SegmentId id = sealed->segment->id();
+  ops_.unlink(segment_path(folder_, id));
+  ops_.unlink(index_path(folder_, id));
+  ops_.sync_folder(folder_);
+  writer_.count_removed(removed);
+  supply_.retry();
+}
+
+}  // namespace onceward::embedded

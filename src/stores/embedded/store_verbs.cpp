@@ -1,0 +1,161 @@
+#include "core/transition.hpp"
+#include "stores/embedded/store_impl.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+// A record can change between being read from disk and being decided upon; each round has seen another
+// verb succeed, so more than a few in a row mean that something is wrong.
+constexpr int rounds_max = 100;
+
+struct Look {};
+
+Step transition(const Record* stored, const Look&, Timestamp now) {
+  std::optional<Record> settled = stored ? settle(*stored, now) : std::nullopt;
+  if (!settled) return {std::nullopt, Error{Errc::not_found, "no such record"}};
+  return {std::nullopt, std::move(*settled)};
+}
+
+Error stopped_error() { return {Errc::unavailable, "the store has stopped after a failed write"}; }
+
+template <class T>
+void fail_reply(Completion* reply, const Error& error) {
+  static_cast<Reply<T>*>(reply)->value = error;
+}
+
+template <class T>
+bool answer(Reply<T>& reply, Result<T> value) {
+  reply.value = std::move(value);
+  return true;
+}
+
+}  // namespace
+
+template <class StepT, class T>
+bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT step, bool existed,
+                      bool is_claim, Reply<T>& reply) {
+  if (!step.next) return answer<T>(reply, std::move(step.reply));
+  if (is_claim && supply_.short_of_room()) {
+    return answer<T>(reply, Error{Errc::refused, "no room on the disk for new claims"});
+  }
+  auto* write = new Write;
+  write->scope = step.next->scope;
+  write->record = std::move(*step.next);
+  write->gives_way = is_claim;
+  write->records_change = existed ? 0 : 1;
+  write->reply = &reply;
+  write->executor = reply.executor;
+  write->fail = &fail_reply<T>;
+  reply.value = std::move(step.reply);  // true once the write is
+  shard.writes[write->scope] = write;
+  lock.unlock();
+  append_record_entry(write->record, write->bytes);
+  writer_.submit(write);
+  return false;
+}
+
+template <class Event, class T>
+bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<T>& reply) {
+  constexpr bool is_claim = std::is_same_v<Event, ClaimRequest>;
+  Shard& shard = shard_of(scope_prefix(scope));
+  const Timestamp now = time_.now();
+  for (int round = 0; round < rounds_max; ++round) {
+    std::unique_lock lock(shard.mutex);
+    if (shard.stopped) return answer<T>(reply, stopped_error());
+    const Place place = shard.find(scope);
+    if (place.kind == Place::pending) {
+      const void* request = std::is_same_v<Event, Look> ? static_cast<const void*>(&scope) : &event;
+      place.write->waiting.push_back({verb, request, &reply, reply.executor});
+      return false;
+    }
+    if (place.kind == Place::none || place.kind == Place::open) {
+      return apply(shard, lock, transition(place.record, event, now), place.record != nullptr, is_claim,
+                   reply);
+    }
+    lock.unlock();
+    Result<std::optional<Record>> stored = read_place(place, scope);
+    if (!stored) return answer<T>(reply, stored.error());
+    auto step = transition(*stored ? &**stored : nullptr, event, now);
+    if (!step.next) return answer<T>(reply, std::move(step.reply));
+    lock.lock();
+    if (shard.stopped) return answer<T>(reply, stopped_error());
+    if (!place.same_as(shard.find(scope))) continue;
+    return apply(shard, lock, std::move(step), stored->has_value(), is_claim, reply);
+  }
+  return answer<T>(reply, Error{Errc::unavailable, "the record changes faster than it can be read"});
+}
+
+bool StoreImpl::claim(const ClaimRequest& request, Reply<ClaimReply>& reply) {
+  return decide(Verb::claim, request.scope, request, reply);
+}
+bool StoreImpl::dispatch(const Fence& fence, Reply<Record>& reply) {
+  return decide(Verb::dispatch, fence.scope, fence, reply);
+}
+bool StoreImpl::renew(const RenewRequest& request, Reply<Record>& reply) {
+  return decide(Verb::renew, request.fence.scope, request, reply);
+}
+bool StoreImpl::complete(const CompleteRequest& request, Reply<Record>& reply) {
+  return decide(Verb::complete, request.fence.scope, request, reply);
+}
+bool StoreImpl::release(const ReleaseRequest& request, Reply<Record>& reply) {
+  return decide(Verb::release, request.fence.scope, request, reply);
+}
+bool StoreImpl::unknown(const UnknownRequest& request, Reply<Record>& reply) {
+  return decide(Verb::unknown, request.fence.scope, request, reply);
+}
+bool StoreImpl::resolve(const ResolveRequest& request, Reply<Record>& reply) {
+  return decide(Verb::resolve, request.scope, request, reply);
+}
+bool StoreImpl::lookup(const Scope& scope, Reply<Record>& reply) {
+  return decide(Verb::lookup, scope, Look{}, reply);
+}
+
+bool StoreImpl::lookup(const OperationId& id, Reply<Record>& reply) {
+  const std::uint64_t prefix = scope_prefix(id);
+  Shard& shard = shard_of(prefix);
+  {
+    const std::lock_guard lock(shard.mutex);
+    if (shard.stopped) return answer<Record>(reply, stopped_error());
+    Write* pending = nullptr;
+    for_prefix(shard.writes, prefix, [&](const Scope&, Write* write) { pending = write; });
+    if (pending) {
+      pending->waiting.push_back({Verb::lookup_id, &id, &reply, reply.executor});
+      return false;
+    }
+  }
+  const Timestamp now = time_.now();
+  for (Found& found : current_of(prefix)) {
+    if (!found.record) return answer<Record>(reply, std::move(found.record));
+    if (found.record->operation_id == id)
+      return answer<Record>(reply, transition(&*found.record, Look{}, now).reply);
+  }
+  return answer<Record>(reply, transition(nullptr, Look{}, now).reply);
+}
+
+bool StoreImpl::run_again(const Waiter& waiter) {
+  auto& record_reply = static_cast<Reply<Record>&>(*waiter.reply);
+  switch (waiter.verb) {
+    case Verb::claim:
+      return claim(*static_cast<const ClaimRequest*>(waiter.request),
+                   static_cast<Reply<ClaimReply>&>(*waiter.reply));
+    case Verb::dispatch:
+      return dispatch(*static_cast<const Fence*>(waiter.request), record_reply);
+    case Verb::renew:
+      return renew(*static_cast<const RenewRequest*>(waiter.request), record_reply);
+    case Verb::complete:
+      return complete(*static_cast<const CompleteRequest*>(waiter.request), record_reply);
+    case Verb::release:
+      return release(*static_cast<const ReleaseRequest*>(waiter.request), record_reply);
+    case Verb::unknown:
+      return unknown(*static_cast<const UnknownRequest*>(waiter.request), record_reply);
+    case Verb::resolve:
+      return resolve(*static_cast<const ResolveRequest*>(waiter.request), record_reply);
+    case Verb::lookup:
+      return lookup(*static_cast<const Scope*>(waiter.request), record_reply);
+    case Verb::lookup_id:
+      return lookup(*static_cast<const OperationId*>(waiter.request), record_reply);
+  }
+  return true;
+}
+
+}  // namespace onceward::embedded

@@ -1,0 +1,103 @@
+// Write: one entry on its way into the log, from the verb that decided it to the sync that makes it
+// true. Its scope has at most one: later verbs on that scope wait behind it, so that nobody is told of
+// a state that a power cut could still take back.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "onceward/store.hpp"
+#include "stores/embedded/log_format.hpp"
+
+namespace onceward::embedded {
+
+enum class Verb : std::uint8_t {
+  claim,
+  dispatch,
+  renew,
+  complete,
+  release,
+  unknown,
+  resolve,
+  lookup,
+  lookup_id
+};
+
+// A verb that waits for a write on the same scope; its request lives until its reply.
+struct Waiter {
+  Verb verb;
+  const void* request;
+  Completion* reply;
+  Executor* executor;
+};
+
+// Several writes that one job waits for.
+class WriteGroup {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ++left_;
+  }
+  void done(bool written) {
+    const std::lock_guard lock(mutex_);
+    failed_ |= !written;
+    if (--left_ == 0) none_left_.notify_all();
+  }
+  bool wait() {  // false: some were not written
+    std::unique_lock lock(mutex_);
+    none_left_.wait(lock, [this] { return left_ == 0; });
+    return !failed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  std::size_t left_ = 0;
+  bool failed_ = false;
+};
+
+struct Write {
+  Write* next = nullptr;
+  EntryKind kind = EntryKind::record;
+  Scope scope;
+  Record record;             // for EntryKind::record
+  std::string bytes;         // the whole entry
+  std::uint32_t offset = 0;  // where it went
+  bool gives_way = false;    // a new claim: refused when room is short, so that outcomes still fit
+  int records_change = 0;    // to the number of records in the store
+  Completion* reply = nullptr;
+  Executor* executor = nullptr;
+  void (*fail)(Completion* reply, const Error& error) = nullptr;
+  WriteGroup* group = nullptr;
+  std::vector<Waiter> waiting;  // guarded by the shard's mutex
+};
+
+// Replies on their way back, one chain per executor: a commit batch wakes each worker once.
+class Wakeups {
+ public:
+  void add(Executor* executor, Completion* reply) {
+    reply->next = nullptr;
+    for (Chain& chain : chains_) {
+      if (chain.executor != executor) continue;
+      chain.last->next = reply;
+      chain.last = reply;
+      return;
+    }
+    chains_.push_back({executor, reply, reply});
+  }
+  void post() {
+    for (const Chain& chain : chains_) chain.executor->post(chain.first);
+    chains_.clear();
+  }
+
+ private:
+  struct Chain {
+    Executor* executor;
+    Completion* first;
+    Completion* last;
+  };
+  std::vector<Chain> chains_;
+};
+
+}  // namespace onceward::embedded

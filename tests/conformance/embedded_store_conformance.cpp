@@ -1,0 +1,50 @@
+#include <filesystem>
+
+#include "conformance/store_conformance.hpp"
+#include "stores/embedded/embedded_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace onceward::testing {
+namespace {
+
+class EmbeddedUnderTest final : public StoreUnderTest {
+ public:
+  explicit EmbeddedUnderTest(std::uint64_t segment_bytes) {
+    options_.dir = folder_.path() + "/store";
+    options_.clock = &clock_;
+    options_.segment_bytes = segment_bytes;
+    options_.durability = embedded::Durability::process;  // the cut of power has its own test
+    open();
+  }
+  Store& store() override { return *store_; }
+  Timestamp now() override { return clock_.now(); }
+  void advance(Duration by) override { clock_.advance(by); }
+  bool restart() override {
+    store_.reset();
+    open();
+    return true;
+  }
+
+ private:
+  void open() {
+    Result<std::unique_ptr<embedded::EmbeddedStore>> opened = embedded::open_embedded(options_);
+    if (!opened) throw std::runtime_error(opened.error().message);
+    store_ = std::move(*opened);
+  }
+
+  TemporaryFolder folder_;
+  FakeClock clock_;
+  embedded::EmbeddedOptions options_;
+  std::unique_ptr<embedded::EmbeddedStore> store_;
+};
+
+// With small segments, so that sealing, index files and cleaning take part; and with one large one.
+INSTANTIATE_TEST_SUITE_P(
+    Embedded, StoreConformance,
+    ::testing::Values(StoreFactory{"embedded", [] { return std::make_unique<EmbeddedUnderTest>(8 << 20); }},
+                      StoreFactory{"embedded_small_segments",
+                                   [] { return std::make_unique<EmbeddedUnderTest>(64 << 10); }}),
+    factory_name);
+
+}  // namespace
+}  // namespace onceward::testing
