@@ -138,8 +138,9 @@ class Metrics {
 
    private:
     friend class Metrics;
+    // The return type is spelled out: clang 19 breaks on a deduced one that is used further up.
     template <class A, class E>
-    static auto& at(A& array, E index) {
+    static typename A::value_type& at(A& array, E index) {
       return array[static_cast<std::size_t>(index)];
     }
     std::array<std::atomic<OperationMetrics*>, operations_max> operations_{};
