@@ -133,9 +133,12 @@ ClaimStep transition(const Record* stored, const ClaimRequest& event, Timestamp 
   if (!stored) return grant(first_claim(event, now), event, now);
   std::optional<Record> record = settle(*stored, now);
   if (!record) return grant(first_claim(event, now), event, now);
-  // The reply of this very claim was lost and it is asked again (I10).
-  if (is_held(record->state) && record->owner == event.owner)
-    return {std::nullopt, {true, std::move(*record)}};
+  // The reply of this very claim was lost and it is asked again (I10). When its owner has already ended
+  // it, the question was late: a grant would hold the key with nobody behind it.
+  if (record->owner == event.owner) {
+    const bool mine = is_held(record->state);
+    return {std::nullopt, {mine, std::move(*record)}};
+  }
   if (may_run_again(*record, event, now) && same_request(*record, event)) {
     return grant(std::move(*record), event, now);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/await.hpp"
 #include "engine/execution.hpp"
 
 namespace onceward {
@@ -88,6 +89,17 @@ Task<Outcome> Engine::unguarded(std::shared_ptr<Work> work, std::string_view wou
   Effect effect = co_await work->execute({});
   if (NotSent* nothing = std::get_if<NotSent>(&effect)) co_return Unreachable{std::move(nothing->message)};
   co_return Unguarded{std::move(effect), would_have_been};
+}
+
+Task<std::size_t> Engine::mark_leftovers_unknown(Executor& executor) {
+  std::size_t marked = 0;
+  for (const Record& record : flights_.running_here()) {
+    const UnknownRequest request{fence_of(record), {UnknownCause::shutdown, 0, 0}};
+    const Result<Record> done =
+        co_await store_call<Record>(executor, [&](auto& reply) { return store_.unknown(request, reply); });
+    if (done) ++marked;
+  }
+  co_return marked;
 }
 
 void Engine::start(Executor& executor, Command command, std::shared_ptr<Work> work,

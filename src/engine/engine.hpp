@@ -58,6 +58,10 @@ class Engine {
   };
   void start(Executor& executor, Command command, std::shared_ptr<Work> work, std::weak_ptr<Caller> caller);
 
+  // Shutting down with work that did not end in time: says so in the store, instead of letting others wait
+  // for leases to lapse. Returns how many records it marked.
+  Task<std::size_t> mark_leftovers_unknown(Executor& executor);
+
   // Keys at work in this process, and executions that have not ended (late listeners included).
   std::size_t flights() const { return flights_.size(); }
   std::size_t executions() const { return executions_.load(std::memory_order_relaxed); }

@@ -80,11 +80,13 @@ Task<> Engine::Execution::lead() {
       finish(Settled{reply.record}, Settled{reply.record});
       co_return;
     }
-    engine_.flights_.in_progress(flight_, reply.record);
+    engine_.flights_.in_progress(flight_, reply.record, false);
     engine_.flights_.leader_waits(flight_, reply.record);
     if (!engine_.flights_.has_waiters(flight_)) break;
     co_await watch();
-    if (!engine_.flights_.has_waiters(flight_)) break;
+    // Who was told that it differs or that its time is up must not execute afterwards: whoever still
+    // waits goes on with its own work.
+    if (!engine_.flights_.has_leader(flight_)) break;
   }
   engine_.flights_.end(flight_, Again{});
 }
@@ -145,7 +147,7 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
   if (!reply && reply.error().code == Errc::unavailable) {
     reply = co_await ask();
     const bool closed = policy.on_store_failure == OnStoreFailure::closed;
-    if (!reply && reply.error().code == Errc::unavailable && closed) {
+    if (!reply && closed) {
       spawn(free_orphan(executor_, engine_.clock_, engine_.store_, request_));
     }
   }
@@ -197,7 +199,8 @@ Task<> Engine::Execution::execute(Record record) {
   const Policy& policy = *command_.policy;
   const MonoTime hold_until = asked_at_ + policy.max_hold;
   keeper_.start(fence_of(record), policy.lease, asked_at_, hold_until);
-  engine_.flights_.in_progress(flight_, record);
+  engine_.flights_.in_progress(flight_, record, true);
+  engine_.flights_.leader_runs(flight_);
   if (!keeper_.is_held()) {
     // Paused past the lease before anything was sent: others may think that we are gone.
     work_->stand_down();
@@ -267,7 +270,8 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
     const Result<Record> standing =
         co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
                                [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
-    if (standing && standing->response) {
+    // Another life of the key may belong to another request; its answer is not ours.
+    if (standing && standing->response && standing->operation_id == fence.operation_id) {
       finish(Settled{*standing}, Outcome(Replayed{*standing}));
       co_return;
     }

@@ -19,11 +19,11 @@ Waiter::Waiter(Executor& executor, Fingerprint fingerprint, Duration wait)
 }
 
 bool Waiter::await_suspend(std::coroutine_handle<> waiting) {
-  // News of a leader can only come on its own thread, so nothing races with this check. A follower is
-  // told by a posted completion, which cannot run before this coroutine has suspended.
-  if (!linked_ && has_news()) return false;
   waiting_ = waiting;
-  return true;
+  // A follower is told by a posted completion, which cannot run before this coroutine has suspended. It
+  // must not look whether there is news: that is another thread's to write, and the completion would
+  // then find a frame that has gone on. News of a leader can only come on its own thread.
+  return follows_ || !has_news();
 }
 
 bool Waiter::differs_from(const Record& record) const {
@@ -88,14 +88,16 @@ Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   }
   link(standing.followers_, waiter, &Waiter::previous_, &Waiter::next_);
   waiter.linked_ = true;
+  waiter.follows_ = true;
   // Without time to wait it stays until the store has said what the key is doing, which is soon.
   if (waiter.wait_ > no_time) waiter.executor_.arm(waiter.alarm_, clock_.mono() + waiter.wait_);
   return Joined::follows;
 }
 
-void Flights::in_progress(Flight& flight, const Record& record) {
+void Flights::in_progress(Flight& flight, const Record& record, bool here) {
   std::lock_guard lock(shard_of(flight.scope_).mutex);
   flight.known_ = true;
+  flight.runs_here_ = here;
   flight.record_ = record;
   for (Waiter* waiter = flight.followers_; waiter;) {
     Waiter* next = waiter->next_;
@@ -116,6 +118,10 @@ void Flights::leader_waits(Flight& flight, const Record& record) {
   if (leader->differs_from(record)) return tell_leader(flight, Settled{record});
   if (leader->wait_ <= no_time) return tell_leader(flight, TimeUp{record});
   if (!leader->alarm_.armed()) leader->executor_.arm(leader->alarm_, clock_.mono() + leader->wait_);
+}
+
+void Flights::leader_runs(Flight& flight) {
+  if (Waiter* leader = flight.leader_) leader->executor_.cancel(leader->alarm_);
 }
 
 void Flights::tell_leader(Flight& flight, News news) {
@@ -174,6 +180,17 @@ std::size_t Flights::size() const {
     size += shard.flights.size();
   }
   return size;
+}
+
+std::vector<Record> Flights::running_here() const {
+  std::vector<Record> records;
+  for (const Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    for (const auto& [scope, flight] : shard.flights) {
+      if (flight->runs_here_) records.push_back(flight->record_);
+    }
+  }
+  return records;
 }
 
 }  // namespace onceward

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <variant>
+#include <vector>
 
 #include "engine/outcome.hpp"
 #include "onceward/executor.hpp"
@@ -54,6 +55,7 @@ class Waiter : Completion {
   std::coroutine_handle<> waiting_;
   Flights* flights_ = nullptr;
   class Flight* led_ = nullptr;  // the flight it leads, while it waits for news
+  bool follows_ = false;         // set once, by join
   Scope scope_;
   // Guarded by the flight's shard, for followers:
   Waiter* previous_ = nullptr;
@@ -74,6 +76,7 @@ class Flight {
   // Guarded by the shard:
   Waiter* followers_ = nullptr;
   bool known_ = false;  // `record_` says what the key is doing
+  bool runs_here_ = false;
   Record record_;
 };
 
@@ -88,16 +91,21 @@ class Flights {
   // The rest is for the coroutine that works for the flight, on the leader's thread.
 
   // The key is in progress: followers that differ from it or have no time to wait are told now.
-  void in_progress(Flight& flight, const Record& record);
+  void in_progress(Flight& flight, const Record& record, bool here);
   // The leader has to wait like everybody else: the key is in progress elsewhere.
   void leader_waits(Flight& flight, const Record& record);
+  // The leader's own work runs: from here on it waits for its answer, however long that takes.
+  void leader_runs(Flight& flight);
   // Tells the leader its outcome; the flight goes on.
   void tell_leader(Flight& flight, News news);
   // The flight leaves the table and every follower is told.
   void end(Flight& flight, const News& news);
   bool has_waiters(const Flight& flight);
+  bool has_leader(const Flight& flight) const { return flight.leader_ != nullptr; }
 
   std::size_t size() const;
+  // The claims that this process is working on.
+  std::vector<Record> running_here() const;
 
  private:
   friend class Waiter;

@@ -5,10 +5,16 @@
 #include "base/await.hpp"
 
 namespace onceward {
+namespace {
+
+// A store counts whole milliseconds and rounds the moment of the grant down.
+constexpr Duration rounding{1};
+
+}  // namespace
 
 void LeaseKeeper::start(const Fence& fence, Duration lease, MonoTime asked_at, MonoTime hold_until) {
   request_ = {fence, lease};
-  lease_until_ = std::min<MonoTime>(asked_at + lease, hold_until);
+  lease_until_ = std::min<MonoTime>(asked_at + lease, hold_until) - rounding;
   hold_until_ = hold_until;
   alarm_.keeper = this;
   alarm_.run = [](Timer* alarm) { spawn(static_cast<Alarm*>(alarm)->keeper->renew()); };
@@ -27,7 +33,7 @@ Task<> LeaseKeeper::renew() {
       co_await store_call<Record>(executor_, [&](auto& reply) { return store_.renew(request_, reply); });
   renewing_ = false;
   if (renewed) {
-    lease_until_ = std::min<MonoTime>(asked_at + request_.lease, hold_until_);
+    lease_until_ = std::min<MonoTime>(asked_at + request_.lease, hold_until_) - rounding;
     arm(request_.lease / 3);
   } else if (renewed.error().code == Errc::unavailable || renewed.error().code == Errc::refused) {
     arm(request_.lease / 10);  // the lease still lives; the store may come back in time
