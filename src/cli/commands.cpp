@@ -4,6 +4,7 @@ namespace onceward::cli {
 
 std::vector<Command> all_commands() {
   return {
+      serve_command(run_serve),
       check_command(),
       version_command(),
       completion_command(),

@@ -1,0 +1,92 @@
+#include "cli/make_rules.hpp"
+
+#include <fstream>
+#include <iterator>
+
+namespace onceward::cli {
+namespace {
+
+Result<IdentityRule> identity_rule(const IdentityFrom& from) {
+  switch (from.source) {
+    case IdentitySource::none:
+      return IdentityRule{onceward::IdentitySource::none, ""};
+    case IdentitySource::authorization:
+      return IdentityRule{onceward::IdentitySource::authorization, ""};
+    case IdentitySource::header:
+      return IdentityRule{onceward::IdentitySource::header, from.argument};
+    case IdentitySource::cookie:
+      return IdentityRule{onceward::IdentitySource::cookie, from.argument};
+    case IdentitySource::certificate:
+      return IdentityRule{onceward::IdentitySource::certificate, ""};
+    case IdentitySource::jwt:
+      break;
+  }
+  return Error{Errc::invalid, "identity from a token is not available in this build"};
+}
+
+Result<Operation> compile(std::string name, std::string match, const Policy& policy,
+                          std::size_t metrics_index) {
+  Operation operation;
+  operation.name = std::move(name);
+  operation.match = std::move(match);
+  operation.policy = std::make_shared<const Policy>(policy);
+  Result<CompiledFingerprintPolicy> fingerprint = CompiledFingerprintPolicy::compile(policy.fingerprint);
+  if (!fingerprint) return fingerprint.error();
+  operation.fingerprint = std::move(*fingerprint);
+  operation.metrics_index = metrics_index;
+  return operation;
+}
+
+Result<std::string> read_secret(const std::string& file) {
+  if (file.empty()) return std::string();
+  std::ifstream in(file, std::ios::binary);
+  std::string secret((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in && !in.eof()) return Error{Errc::invalid, "cannot read security.secret_file " + file};
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  if (secret.size() < 16)
+    return Error{Errc::invalid, "security.secret_file " + file + " has fewer than 16 bytes"};
+  return secret;
+}
+
+}  // namespace
+
+std::vector<std::string> operation_names(const Config& config) {
+  std::vector<std::string> names;
+  for (const OperationConfig& operation : config.operations) names.push_back(operation.name);
+  return names;
+}
+
+Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& metrics) {
+  auto rules = std::make_shared<Rules>();
+  const Result<IdentityRule> tenant = identity_rule(config.identity.tenant.from);
+  if (!tenant) return tenant.error();
+  const Result<IdentityRule> caller = identity_rule(config.identity.caller);
+  if (!caller) return caller.error();
+  rules->identity = {*tenant, config.identity.tenant.required,
+                     config.identity.tenant.format == TenantFormat::uuid, *caller};
+  rules->max_request = config.limits.max_request;
+  rules->max_response = config.limits.max_response;
+  rules->hash_keys = config.security.hash_keys;
+  Result<std::string> secret = read_secret(config.security.secret_file);
+  if (!secret) return secret.error();
+  rules->secret = std::move(*secret);
+
+  Result<Operation> fallback = compile("", "", config.defaults, 0);
+  if (!fallback) return fallback.error();
+  rules->fallback = std::move(*fallback);
+  std::vector<std::string> patterns;
+  for (const OperationConfig& entry : config.operations) {
+    Result<Operation> operation =
+        compile(entry.name, entry.match, entry.policy, metrics.operation(entry.name));
+    if (!operation) return operation.error();
+    rules->operations.push_back(std::move(*operation));
+    patterns.push_back(entry.match);
+  }
+  Result<Routes> routes = Routes::compile(patterns);
+  if (!routes) return routes.error();
+  rules->routes = std::move(*routes);
+  rules->seal();
+  return std::shared_ptr<const Rules>(std::move(rules));
+}
+
+}  // namespace onceward::cli

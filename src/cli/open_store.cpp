@@ -1,0 +1,47 @@
+#include "cli/open_store.hpp"
+
+#include "stores/embedded/embedded_store.hpp"
+#include "stores/memory/memory_store.hpp"
+
+namespace onceward::cli {
+namespace {
+
+OpenedStore open_memory(const Clock& clock) {
+  return {make_memory_store(clock), [] { return Readiness{.store = "memory", .durability = "none"}; }};
+}
+
+Result<OpenedStore> open_file(const Config& config, const Clock& clock) {
+  embedded::EmbeddedOptions options;
+  options.dir = config.store.folder();
+  options.clock = &clock;
+  const bool synced = config.durability == Durability::disk;
+  options.durability = synced ? embedded::Durability::disk : embedded::Durability::process;
+  Result<std::unique_ptr<embedded::EmbeddedStore>> opened = embedded::open_embedded(options);
+  if (!opened) return opened.error();
+  embedded::EmbeddedStore* store = opened->get();
+  const auto readiness = [store, synced] {
+    const embedded::Health health = store->health();
+    return Readiness{.ready = health.ok && health.takes_claims,
+                     .store = "file",
+                     .durability = synced ? "disk" : "process",
+                     .message = health.message};
+  };
+  return OpenedStore{std::move(*opened), readiness};
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
+  switch (config.store.kind) {
+    case StoreKind::memory:
+      return open_memory(clock);
+    case StoreKind::file:
+      return open_file(config, clock);
+    case StoreKind::redis:
+    case StoreKind::postgres:
+      break;
+  }
+  return Error{Errc::invalid, "this build has no store for " + config.store.text};
+}
+
+}  // namespace onceward::cli

@@ -1,0 +1,217 @@
+#include "cli/runtime.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "base/await.hpp"
+#include "cli/make_rules.hpp"
+
+namespace onceward::cli {
+namespace {
+
+// Requests in flight end by themselves within the upstream's time-out; this is for writing the answers.
+constexpr Duration drain_margin{5000};
+constexpr Duration leftovers_limit{5000};
+
+std::string address_text(const Address& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return (v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+std::string url_text(const HttpUrl& url) {
+  return (url.tls ? "https://" : "http://") + address_text({url.host, url.port}) + url.target;
+}
+
+http::TlsFiles tls_files(const TlsConfig& tls) { return {tls.cert, tls.key, tls.client_ca}; }
+
+Task<> drain_and_tell(http::Server& server, MonoTime deadline, std::promise<void>& done) {
+  if (!co_await server.drain(deadline)) {
+    server.close_all();
+    (void)co_await server.drain(MonoTime::max());
+  }
+  done.set_value();
+}
+
+}  // namespace
+
+struct Runtime::Lane {
+  http::Worker worker;
+  std::unique_ptr<Proxy> proxy;
+  std::unique_ptr<http::Server> server;
+  std::thread thread;
+};
+
+std::size_t worker_count(const Config& config) {
+  if (config.workers != 0) return config.workers;
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+Runtime::Runtime(const Config& config, Log& log)
+    : config_(config), log_(log), metrics_(operation_names(config), worker_count(config)) {}
+
+Runtime::~Runtime() {
+  on_each_lane([](Lane& lane) {
+    lane.worker.stop();
+    if (lane.thread.joinable()) lane.thread.join();
+  });
+}
+
+void Runtime::on_each_lane(const std::function<void(Lane&)>& job) {
+  for (const std::unique_ptr<Lane>& lane : lanes_) job(*lane);
+}
+
+http::ServerLimits Runtime::limits(const Config& config) const {
+  http::ServerLimits limits;
+  limits.header_bytes = config.limits.header_bytes;
+  limits.header_timeout = config.limits.header_timeout;
+  limits.idle_timeout = config.limits.idle_timeout;
+  return limits;
+}
+
+Result<std::shared_ptr<http::Upstream>> Runtime::make_upstream(Lane& lane, const Config& config) const {
+  http::UpstreamOptions options;
+  options.url = url_text(*config.upstream.url);
+  options.connect_timeout = config.upstream.connect_timeout;
+  options.timeout = config.upstream.timeout;
+  options.max_connections = std::max<std::size_t>(1, config.upstream.max_connections / worker_count(config_));
+  options.ca_file = config.upstream.ca_file;
+  Result<std::unique_ptr<http::Upstream>> upstream = http::Upstream::make(lane.worker, options);
+  if (!upstream) return Error{Errc::invalid, upstream.error().message};
+  return std::shared_ptr<http::Upstream>(std::move(*upstream));
+}
+
+Result<Done> Runtime::start() {
+  if (!config_.upstream.url) return Error{Errc::invalid, "no upstream: give --upstream URL or `upstream:`"};
+  if (config_.api.listen && !is_loopback(config_.api.listen->host) &&
+      (!config_.api.tls || config_.api.token_file.empty())) {
+    return Error{Errc::invalid, "api.listen is not a loopback address: it needs api.tls and api.token_file"};
+  }
+  Result<OpenedStore> opened = open_store(config_, clock_);
+  if (!opened) return opened.error();
+  opened_ = std::move(*opened);
+  engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
+  if (Result<Done> started = start_lanes(); !started) return started;
+  if (Result<Done> started = start_api(); !started) return started;
+  purger_ = std::make_unique<Purger>(*opened_.store, lanes_[0]->worker, clock_, log_);
+  lanes_[0]->worker.call([this] { purger_->start(); });
+  on_each_lane([](Lane& lane) { lane.thread = std::thread([&lane] { lane.worker.run(); }); });
+  return Done{};
+}
+
+Result<Done> Runtime::start_lanes() {
+  const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_};
+  std::vector<std::string> wanted;
+  for (const Address& address : config_.listen) wanted.push_back(address_text(address));
+  for (std::size_t index = 0; index < worker_count(config_); ++index) {
+    Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
+    lane.proxy = std::make_unique<Proxy>(context, lane.worker, index);
+    Result<std::shared_ptr<const Rules>> rules = make_rules(config_, metrics_);
+    if (!rules) return rules.error();
+    Result<std::shared_ptr<http::Upstream>> upstream = make_upstream(lane, config_);
+    if (!upstream) return upstream.error();
+    lane.proxy->use(std::move(*rules), std::move(*upstream));
+    lane.server = std::make_unique<http::Server>(lane.worker, *lane.proxy, limits(config_));
+    if (config_.tls) {
+      if (Result<Done> tls = lane.server->use_tls(tls_files(*config_.tls)); !tls) {
+        return Error{Errc::invalid, tls.error().message};
+      }
+    }
+    Result<std::vector<std::string>> bound =
+        lane.server->listen(index == 0 ? wanted : addresses_, index != 0);
+    if (!bound) return bound.error();
+    if (index == 0) addresses_ = std::move(*bound);
+  }
+  return Done{};
+}
+
+Result<Done> Runtime::start_api() {
+  if (!config_.api.listen) return Done{};
+  api_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, opened_.readiness);
+  api_server_ = std::make_unique<http::Server>(lanes_[0]->worker, *api_, limits(config_));
+  if (config_.api.tls) {
+    if (Result<Done> tls = api_server_->use_tls(tls_files(*config_.api.tls)); !tls) {
+      return Error{Errc::invalid, tls.error().message};
+    }
+  }
+  Result<std::vector<std::string>> bound = api_server_->listen({address_text(*config_.api.listen)});
+  if (!bound) return bound.error();
+  api_address_ = bound->front();
+  return Done{};
+}
+
+Result<std::vector<std::string>> Runtime::reload(const Config& config) {
+  if (!config.upstream.url) return Error{Errc::invalid, "no upstream"};
+  // Everything that can fail is made first; then it is handed out, and nothing can fail any more.
+  struct Fresh {
+    std::shared_ptr<const Rules> rules;
+    std::shared_ptr<http::Upstream> upstream;
+  };
+  std::vector<Fresh> fresh;
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    Result<std::shared_ptr<const Rules>> rules = make_rules(config, metrics_);
+    if (!rules) return rules.error();
+    Result<std::shared_ptr<http::Upstream>> upstream = make_upstream(*lane, config);
+    if (!upstream) return upstream.error();
+    fresh.push_back({std::move(*rules), std::move(*upstream)});
+  }
+  for (std::size_t index = 0; index < lanes_.size(); ++index) {
+    Lane& lane = *lanes_[index];
+    std::promise<Result<Done>> done;
+    lane.worker.call([&] {
+      Result<Done> tls = config.tls ? lane.server->use_tls(tls_files(*config.tls)) : Result<Done>(Done{});
+      lane.server->set_limits(limits(config));
+      lane.proxy->use(std::move(fresh[index].rules), std::move(fresh[index].upstream));
+      done.set_value(std::move(tls));
+    });
+    if (const Result<Done> tls = done.get_future().get(); !tls) return tls.error();
+  }
+  std::vector<std::string> kept;
+  const auto keeps = [&](bool changed, const char* key) {
+    if (changed) kept.push_back(key);
+  };
+  keeps(config.listen != config_.listen, "listen");
+  keeps(config.store != config_.store, "store");
+  keeps(config.durability != config_.durability, "durability");
+  keeps(config.workers != config_.workers, "workers");
+  keeps(config.api.listen != config_.api.listen, "api.listen");
+  keeps(config.tls.has_value() != config_.tls.has_value(), "tls");
+  return kept;
+}
+
+void Runtime::drain() {
+  const MonoTime deadline = clock_.mono() + config_.upstream.timeout + drain_margin;
+  std::vector<std::promise<void>> done(lanes_.size() + 1);
+  for (std::size_t index = 0; index < lanes_.size(); ++index) {
+    Lane& lane = *lanes_[index];
+    lane.worker.call([&, index] { spawn(drain_and_tell(*lane.server, deadline, done[index])); });
+  }
+  for (std::size_t index = 0; index < lanes_.size(); ++index) done[index].get_future().wait();
+
+  // Answers are out; outcomes that could not be stored yet are still being tried. Not for ever.
+  while (engine_->flights() != 0 && clock_.mono() < deadline) std::this_thread::sleep_for(Duration(5));
+  Lane& first = *lanes_.front();
+  std::promise<std::size_t> marked;
+  std::future<std::size_t> marking = marked.get_future();
+  first.worker.call([&] {
+    purger_->stop();
+    spawn([](Runtime& runtime, std::promise<std::size_t>& count) -> Task<> {
+      count.set_value(co_await runtime.engine_->mark_leftovers_unknown(runtime.lanes_.front()->worker));
+    }(*this, marked));
+    if (api_server_) spawn(drain_and_tell(*api_server_, clock_.mono() + Duration(100), done.back()));
+  });
+  if (marking.wait_for(leftovers_limit) == std::future_status::ready) {
+    if (const std::size_t count = marking.get()) {
+      log_.warning("some requests did not end in time and are held as unknown",
+                   {{"records", static_cast<std::int64_t>(count)}});
+    }
+  }
+  if (api_server_) done.back().get_future().wait();
+}
+
+bool Runtime::is_quiet() const { return engine_->executions() == 0 && purger_->is_idle(); }
+
+}  // namespace onceward::cli

@@ -1,0 +1,67 @@
+// Runtime: everything that `serve` runs, wired together: store, engine, workers, proxy, API. Made, told to
+// reload and told to drain by the main thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/system.hpp"
+#include "cli/config.hpp"
+#include "cli/open_store.hpp"
+#include "engine/engine.hpp"
+#include "ops/admin_api.hpp"
+#include "ops/log.hpp"
+#include "ops/metrics.hpp"
+#include "ops/purger.hpp"
+#include "proxy/proxy.hpp"
+
+namespace onceward::cli {
+
+class Runtime {
+ public:
+  Runtime(const Config& config, Log& log);
+  ~Runtime();
+
+  // Errc::invalid: the configuration cannot work (exit 2). Other errors: the world is in the way (exit 1).
+  Result<Done> start();
+  // New rules, limits, upstream and certificates; on error everything stays as it was. Names what a reload
+  // cannot change.
+  Result<std::vector<std::string>> reload(const Config& config);
+  // No new connections; waits for requests in flight, marks what is left unknown, ends the workers.
+  void drain();
+
+  // After drain(): nothing is left that runs on a worker.
+  bool is_quiet() const;
+
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  const std::string& api_address() const { return api_address_; }
+
+ private:
+  struct Lane;  // one worker and what runs on it
+
+  Result<Done> start_lanes();
+  Result<Done> start_api();
+  http::ServerLimits limits(const Config& config) const;
+  Result<std::shared_ptr<http::Upstream>> make_upstream(Lane& lane, const Config& config) const;
+  void on_each_lane(const std::function<void(Lane&)>& job);
+
+  Config config_;
+  Log& log_;
+  SystemClock clock_;
+  SystemRandom random_;
+  Metrics metrics_;
+  OpenedStore opened_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<AdminApi> api_;
+  std::unique_ptr<http::Server> api_server_;
+  std::unique_ptr<Purger> purger_;
+  std::vector<std::string> addresses_;
+  std::string api_address_;
+};
+
+std::size_t worker_count(const Config& config);
+
+}  // namespace onceward::cli

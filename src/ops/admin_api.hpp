@@ -1,0 +1,42 @@
+// AdminApi: what operators and machines ask on the API's own listener: is it alive, is it ready, what
+// has it counted. One Handler on one worker.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "http/server.hpp"
+#include "onceward/store.hpp"
+#include "ops/metrics.hpp"
+
+namespace onceward {
+
+// What /readyz says. Filled in by whoever opened the store.
+struct Readiness {
+  bool ready = true;
+  std::string store{};       // memory, file
+  std::string durability{};  // none, process, disk
+  std::string message{};     // why not ready
+};
+
+class AdminApi final : public http::Handler {
+ public:
+  AdminApi(Store& store, const Clock& clock, Metrics& metrics, std::function<Readiness()> readiness);
+
+  Task<> handle(http::Exchange& exchange) override;
+  http::PlainAnswer protocol_error(int status, std::string_view detail) override;
+
+ private:
+  Task<> ready(http::Exchange& exchange);
+  Task<> metrics(http::Exchange& exchange);
+  Task<> count_records(Executor& executor);
+
+  Store& store_;
+  const Clock& clock_;
+  Metrics& metrics_;
+  const std::function<Readiness()> readiness_;
+  MetricGauges gauges_;
+  MonoTime counted_at_{};
+};
+
+}  // namespace onceward

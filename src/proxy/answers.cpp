@@ -1,0 +1,168 @@
+// How each outcome of the engine is worded for the client (CONTRACT 4).
+#include "core/fingerprint.hpp"
+#include "proxy/call.hpp"
+#include "proxy/proxy.hpp"
+
+namespace onceward {
+namespace {
+
+std::string operation_line(const OperationId& id) {
+  return "Onceward-Operation-Id: " + to_string(id) + "\r\n";
+}
+
+}  // namespace
+
+Task<> Proxy::refuse(Call& call, const Problem& problem) {
+  if (call.outcome == RequestOutcome::passed) call.outcome = RequestOutcome::rejected;
+  std::string lines = problem_headers(problem);
+  if (!problem.operation_id.empty()) {
+    lines.append("Onceward-Operation-Id: ").append(problem.operation_id).append("\r\n");
+  }
+  (void)co_await call.exchange.respond(problem_status(problem), lines, problem_json(problem));
+}
+
+Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
+  const std::size_t index = call.operation->metrics_index;
+  const auto remember = [&](const Record& record, ClaimOutcome claim, RequestOutcome request) {
+    if (record.epoch != 0) call.operation_id = to_string(record.operation_id);
+    call.epoch = record.epoch;
+    call.outcome = request;
+    metrics_.claim(index, claim);
+  };
+  if (auto* executed = std::get_if<Executed>(&outcome)) {
+    remember(executed->record, ClaimOutcome::granted, RequestOutcome::executed);
+    co_await answer_first(call, std::move(*executed), work);
+  } else if (auto* replayed = std::get_if<Replayed>(&outcome)) {
+    remember(replayed->record, ClaimOutcome::replay, RequestOutcome::replayed);
+    metrics_.operation(index).replays.add();
+    co_await answer_replay(call, replayed->record);
+  } else if (auto* rejected = std::get_if<Rejected>(&outcome)) {
+    remember(rejected->record, ClaimOutcome::mismatch, RequestOutcome::rejected);
+    co_await answer_rejected(call, *rejected);
+  } else if (auto* running = std::get_if<StillRunning>(&outcome)) {
+    remember(running->record, ClaimOutcome::in_progress, RequestOutcome::in_progress);
+    metrics_.operation(index).in_progress_rejected.add();
+    co_await answer_still_running(call, running->record);
+  } else if (auto* unguarded = std::get_if<Unguarded>(&outcome)) {
+    call.outcome = RequestOutcome::observed;
+    metrics_.claim(index, unguarded->would_have.empty() ? ClaimOutcome::unavailable : ClaimOutcome::replay);
+    if (const auto* answered = std::get_if<Answer>(&unguarded->effect)) {
+      co_await answer_effect(call, *answered, work, {});
+    } else {
+      const bool timed_out = std::get<NoAnswer>(unguarded->effect).evidence.cause == UnknownCause::timeout;
+      co_await refuse(
+          call, {.code = timed_out ? ProblemCode::upstream_timeout : ProblemCode::upstream_unreachable});
+    }
+  } else if (auto* unreachable = std::get_if<Unreachable>(&outcome)) {
+    call.outcome = RequestOutcome::unreachable;
+    // Why is for the operator; addresses of the inside are not for clients.
+    context_.log.warning("upstream unreachable", {{"reason", unreachable->message}});
+    co_await refuse(call, {.code = ProblemCode::upstream_unreachable, .safe_new_key = true});
+  } else {
+    const Error& error = std::get<StoreFailed>(outcome).error;
+    const bool damaged = error.code == Errc::unreadable;
+    call.outcome = RequestOutcome::unavailable;
+    metrics_.claim(index, damaged ? ClaimOutcome::unreadable : ClaimOutcome::unavailable);
+    context_.log.error("store failed", {{"reason", error.message}});
+    co_await refuse(call,
+                    {.code = damaged ? ProblemCode::record_unreadable : ProblemCode::store_unavailable});
+  }
+}
+
+Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {
+  if (const auto* answered = std::get_if<Answer>(&executed.effect)) {
+    std::string lines = operation_line(executed.record.operation_id);
+    if (!executed.stored) lines.append("Onceward-Stored: false\r\n");
+    co_return co_await answer_effect(call, *answered, work, std::move(lines));
+  }
+  if (std::holds_alternative<NotSent>(executed.effect)) {
+    call.outcome = RequestOutcome::unreachable;
+    co_return co_await refuse(call, {.code = ProblemCode::upstream_unreachable});
+  }
+  const bool timed_out = std::get<NoAnswer>(executed.effect).evidence.cause == UnknownCause::timeout;
+  call.outcome = RequestOutcome::unknown;
+  co_await refuse(call, {.code = ProblemCode::outcome_unknown,
+                         .status = timed_out ? 504 : 502,
+                         .operation_id = call.operation_id});
+}
+
+Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork& work, std::string extra_lines) {
+  http::Exchange& exchange = call.exchange;
+  const Response& response = *answered.response;
+  const std::string lines = work.first_lines() + extra_lines;
+  if (!response.body_omitted) {
+    (void)co_await exchange.respond(response.status, lines, response.body, work.reason());
+    co_return;
+  }
+  // Too large to keep: what has come so far, then the rest as it comes. Its outcome is stored already.
+  bool going = co_await exchange.start(response.status, lines, work.announced_body(), work.reason());
+  if (going) going = co_await exchange.write(work.begun_body());
+  while (going && work.has_more()) {
+    const http::BodyPiece piece = co_await work.read_more();
+    if (piece.status == http::BodyStatus::end) break;
+    if (piece.status != http::BodyStatus::piece) {
+      exchange.abort();
+      co_return;
+    }
+    going = co_await exchange.write(piece.data);
+  }
+  if (going) (void)co_await exchange.finish();
+}
+
+Task<> Proxy::answer_replay(Call& call, const Record& record) {
+  const ReplayPolicy& policy = call.operation->policy->replay;
+  std::string lines = replay_lines(*record.response, policy);
+  lines += operation_line(record.operation_id);
+  (void)co_await call.exchange.respond(replay_status(record.response->status, policy), lines,
+                                       record.response->body);
+}
+
+Task<> Proxy::answer_rejected(Call& call, const Rejected& rejected) {
+  const std::size_t index = call.operation->metrics_index;
+  const Record& record = rejected.record;
+  Problem problem{.operation_id = call.operation_id};
+  std::vector<std::string> changed;
+  switch (rejected.why) {
+    case Rejection::mismatch:
+      call.outcome = RequestOutcome::mismatch;
+      metrics_.operation(index).mismatches.add();
+      changed = changed_pointers(record.request->leaves, call.leaves);
+      problem.code = ProblemCode::key_reused;
+      problem.status = call.operation->policy->mismatch_status;
+      problem.changed = changed;
+      break;
+    case Rejection::unknown:
+      call.outcome = RequestOutcome::unknown;
+      problem.code = ProblemCode::outcome_unknown;
+      problem.status = 409;
+      break;
+    case Rejection::expired:
+      metrics_.operation(index).expired.add();
+      problem.code = ProblemCode::record_expired;
+      break;
+    case Rejection::not_stored:
+      problem.code = ProblemCode::response_not_stored;
+      if (record.response) {
+        problem.original_status = record.response->status;
+        problem.location = line_value(record.response->headers, "Location").value_or("");
+      }
+      break;
+  }
+  co_await refuse(call, problem);
+}
+
+Task<> Proxy::answer_still_running(Call& call, const Record& record) {
+  const bool accepts =
+      call.operation->policy->in_progress.then == InProgressThen::accept && record.epoch != 0;
+  if (!accepts) {
+    co_return co_await refuse(call, {.code = ProblemCode::in_progress, .operation_id = call.operation_id});
+  }
+  std::string lines =
+      "Content-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nLocation: ";
+  lines.append(operation_location(record.operation_id))
+      .append("\r\n")
+      .append(operation_line(record.operation_id));
+  (void)co_await call.exchange.respond(202, lines, operation_json(record));
+}
+
+}  // namespace onceward

@@ -1,0 +1,42 @@
+// Call: one request on its way through the proxy, and what the access log and the metrics will say.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "http/exchange.hpp"
+#include "http/worker.hpp"
+#include "ops/metrics.hpp"
+#include "proxy/proxy.hpp"
+#include "proxy/rules.hpp"
+
+namespace onceward {
+
+struct Proxy::Call {
+  Call(http::Exchange& on, std::shared_ptr<const Rules> under, std::shared_ptr<http::Upstream> to)
+      : exchange(on), rules(std::move(under)), upstream(std::move(to)) {}
+
+  http::Exchange& exchange;
+  const std::shared_ptr<const Rules> rules;  // what it began with: a reload changes nothing for it
+  const std::shared_ptr<http::Upstream> upstream;
+  const Operation* operation = nullptr;
+  const MonoTime began = http::Worker::now();
+
+  std::string operation_name() const {
+    if (!operation->name.empty()) return operation->name;
+    const http::RequestHead& request = exchange.request();
+    return std::string(request.method).append(" ").append(request.path());
+  }
+
+  // For the log and the metrics.
+  RequestOutcome outcome = RequestOutcome::passed;
+  std::chrono::nanoseconds upstream_took{-1};
+  std::string operation_id;
+  Epoch epoch = 0;
+  std::string key_hash;
+  std::uint64_t body_bytes = 0;
+  // For wording a mismatch.
+  std::vector<Leaf> leaves;
+};
+
+}  // namespace onceward

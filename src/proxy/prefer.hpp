@@ -1,0 +1,14 @@
+// `Prefer: wait=N` (RFC 7240): how long a client is willing to wait for an answer. Pure.
+#pragma once
+
+#include <optional>
+
+#include "http/head.hpp"
+#include "onceward/executor.hpp"
+
+namespace onceward {
+
+// The first wait preference of the Prefer lines; a malformed one is as if it were not there.
+std::optional<Duration> preferred_wait(const http::HeaderList& headers);
+
+}  // namespace onceward

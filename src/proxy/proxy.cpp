@@ -1,0 +1,281 @@
+#include "proxy/proxy.hpp"
+
+#include <array>
+
+#include "base/assert.hpp"
+#include "base/hex.hpp"
+#include "core/key.hpp"
+#include "core/scope.hpp"
+#include "http/request_writer.hpp"
+#include "proxy/call.hpp"
+#include "proxy/prefer.hpp"
+
+namespace onceward {
+namespace {
+
+using http::ReadBody;
+using http::RequestHead;
+
+// What only we may say to the upstream: a client that sends these is not believed.
+constexpr std::array<std::string_view, 3> reserved_request_names = {"Onceward-Operation-Id", "Onceward-Epoch",
+                                                                    "Onceward-Token"};
+constexpr std::array<std::string_view, 2> control_response_names = {"Onceward-Outcome", "Onceward-Ttl"};
+
+bool is_safe(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
+}
+
+std::string_view key_header(const KeyPolicy& policy) {
+  return policy.from == KeySource::named_header ? policy.from_argument : policy.header;
+}
+
+StoreVerb verb_of(std::string_view name) {
+  if (name == "claim") return StoreVerb::claim;
+  if (name == "complete") return StoreVerb::complete;
+  if (name == "lookup") return StoreVerb::lookup;
+  if (name == "release") return StoreVerb::release;
+  return StoreVerb::unknown;
+}
+
+http::PlainAnswer plain(const Problem& problem) { return {problem_headers(problem), problem_json(problem)}; }
+
+const std::function<http::PlainAnswer(int, http::RelayOutcome)> relay_error = [](int status,
+                                                                                 http::RelayOutcome how) {
+  ProblemCode code = ProblemCode::bad_request;
+  if (how == http::RelayOutcome::upstream_unreachable) code = ProblemCode::upstream_unreachable;
+  if (how == http::RelayOutcome::upstream_broken) code = ProblemCode::upstream_unreachable;
+  if (how == http::RelayOutcome::upstream_timeout) code = ProblemCode::upstream_timeout;
+  if (status == 408) code = ProblemCode::request_timeout;
+  const bool broken = how == http::RelayOutcome::upstream_broken;
+  return plain(
+      {.code = code, .detail = broken ? "The upstream closed the connection without a whole answer." : ""});
+};
+
+}  // namespace
+
+// Feeds the worker's own metrics.
+class Proxy::Observer final : public EngineObserver {
+ public:
+  Observer(Metrics& metrics, Metrics::Shard& shard) : metrics_(metrics), shard_(shard) {}
+  void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool) override {
+    shard_.store_call(verb_of(verb), took);
+  }
+  void became_unknown(const Record& record, UnknownCause cause) override {
+    shard_.unknown(metrics_.operation(record.request->operation), cause);
+  }
+
+ private:
+  Metrics& metrics_;
+  Metrics::Shard& shard_;
+};
+
+Proxy::Proxy(const ProxyContext& context, http::Worker& worker, std::size_t worker_index)
+    : context_(context),
+      worker_(worker),
+      worker_index_(worker_index),
+      metrics_(context.metrics.shard(worker_index)),
+      observer_(std::make_unique<Observer>(context.metrics, metrics_)),
+      well_known_(context.store) {}
+
+void Proxy::use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream) {
+  rules_ = std::move(rules);
+  upstream_ = std::move(upstream);
+}
+
+http::PlainAnswer Proxy::protocol_error(int status, std::string_view detail) {
+  const auto code = [&] {
+    switch (status) {
+      case 405:
+        return ProblemCode::method_not_allowed;
+      case 408:
+        return ProblemCode::request_timeout;
+      case 413:
+        return ProblemCode::request_too_large;
+      case 417:
+        return ProblemCode::expectation_failed;
+      case 431:
+        return ProblemCode::headers_too_large;
+      case 500:
+        return ProblemCode::internal_error;
+      case 503:
+        return ProblemCode::service_overloaded;
+      default:
+        return ProblemCode::bad_request;
+    }
+  }();
+  return plain({.code = code, .status = status, .detail = detail});
+}
+
+Task<> Proxy::handle(http::Exchange& exchange) {
+  const RequestHead& request = exchange.request();
+  Call call(exchange, rules_, upstream_);
+  call.operation = &call.rules->operation_of(request.method, request.path());
+  const Policy& policy = *call.operation->policy;
+  if (request.path().starts_with(well_known_prefix)) {
+    co_await well_known_.handle(exchange, *call.rules);
+  } else if (is_safe(request.method) || policy.mode == Mode::off) {
+    co_await pass_through(call);
+  } else {
+    const std::string_view header = key_header(policy.key);
+    if (!request.headers.find(header)) {
+      if (policy.key.required && policy.mode == Mode::enforce) {
+        co_await refuse(call, {.code = ProblemCode::missing_key});
+      } else {
+        co_await pass_through(call);
+      }
+    } else {
+      Result<std::optional<std::string>> key = key_from_lines(request.headers.lines(header), policy.key);
+      if (key) {
+        co_await guard(call, std::move(**key));
+      } else if (policy.mode == Mode::observe) {
+        co_await pass_through(call);
+      } else {
+        co_await refuse(call, {.code = ProblemCode::invalid_key, .detail = key.error().message});
+      }
+    }
+  }
+  account(call);
+}
+
+Task<> Proxy::pass_through(Call& call) {
+  const std::string trace = trace_line(call.exchange.request());
+  http::RelayOptions options;
+  options.protected_names = call.rules->protected_names();
+  options.drop_request = reserved_request_names;
+  options.drop_response = control_response_names;
+  options.extra_request_lines = trace;
+  options.error_answer = &relay_error;
+  const http::RelayResult result = co_await http::relay(call.exchange, *call.upstream, options);
+  if (result.outcome == http::RelayOutcome::upstream_unreachable) call.outcome = RequestOutcome::unreachable;
+}
+
+Task<> Proxy::guard(Call& call, std::string key) {
+  http::Exchange& exchange = call.exchange;
+  const RequestHead& request = exchange.request();
+  const Rules& rules = *call.rules;
+  const Operation& operation = *call.operation;
+  const bool observes = operation.policy->mode == Mode::observe;
+
+  const auto identified = identify(rules.identity, request, exchange.peer());
+  if (const auto* refused = std::get_if<IdentityRefused>(&identified)) {
+    if (observes) co_return co_await pass_through(call);
+    co_return co_await refuse(call, {.code = refused->code, .detail = refused->detail});
+  }
+  const Identity& identity = std::get<Identity>(identified);
+
+  std::string body;
+  switch (co_await exchange.read_body(rules.max_request, body)) {
+    case ReadBody::ok:
+      break;
+    case ReadBody::closed:
+      co_return;  // the client left mid-body: nothing was claimed, nothing happens
+    case ReadBody::too_large:
+      co_return co_await refuse(call, {.code = ProblemCode::request_too_large});
+    case ReadBody::timeout:
+      co_return co_await refuse(call, {.code = ProblemCode::request_timeout});
+    case ReadBody::bad:
+      co_return co_await refuse(
+          call, {.code = ProblemCode::bad_request, .detail = "The body's framing is broken."});
+  }
+  call.body_bytes = body.size();
+
+  const std::string name = call.operation_name();
+  const Scope scope = scope_of(identity.tenant, identity.caller, name, key, rules.secret);
+  call.key_hash = key_hint(key, rules.secret);
+
+  std::vector<std::pair<std::string_view, std::string_view>> counted_headers;
+  for (const std::string& wanted : operation.policy->fingerprint.headers) {
+    for (const http::HeaderView& header : request.headers) {
+      if (http::same_name(header.name, wanted)) counted_headers.emplace_back(wanted, header.value);
+    }
+  }
+  std::shared_ptr<UpstreamWork> work = make_work(call, std::move(body));
+  const auto fingerprint_as = [&](std::uint16_t version) {
+    const FingerprintInput input{.method = request.method,
+                                 .operation = name,
+                                 .path = request.path(),
+                                 .query = request.query(),
+                                 .content_type = request.headers.find("Content-Type").value_or(""),
+                                 .body = work->body(),
+                                 .headers = counted_headers};
+    return fingerprint(version, input, operation.fingerprint, scope);
+  };
+  Result<FingerprintResult> printed = fingerprint_as(fingerprint_version);
+  ONCEWARD_ASSERT(printed.has_value());
+  call.leaves = printed->leaves;
+
+  Command command;
+  command.scope = scope;
+  command.fingerprint = printed->fingerprint;
+  command.request = std::make_shared<const RequestInfo>(
+      RequestInfo{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : key,
+                  std::move(printed->leaves), owner_tag(identity, rules.secret)});
+  command.policy = operation.policy;
+  command.wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
+  command.observer = observer_.get();
+  command.fingerprint_as = [&fingerprint_as](std::uint16_t version) -> Result<Fingerprint> {
+    Result<FingerprintResult> as_then = fingerprint_as(version);
+    if (!as_then) return as_then.error();
+    return as_then->fingerprint;
+  };
+  work->client = &exchange;
+  Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
+  work->client = nullptr;
+  call.upstream_took = work->took();
+  co_await answer(call, std::move(outcome), *work);
+}
+
+std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {
+  const RequestHead& request = call.exchange.request();
+  const http::PeerInfo& peer = call.exchange.peer();
+  const std::string trace = trace_line(request);
+  http::ForwardOptions options;
+  options.peer_address = peer.address;
+  options.tls = peer.tls;
+  options.protected_names = call.rules->protected_names();
+  options.drop = reserved_request_names;
+  options.extra_lines = trace;
+  options.base_path = call.upstream->base_path();
+  UpstreamWork::Request sent;
+  sent.method = request.method;
+  const bool has_body = request.body.kind != http::Body::Kind::none;
+  http::write_request_head(sent.head, request,
+                           has_body ? http::Body::length(body.size()) : http::Body::none(), options);
+  sent.head.resize(sent.head.size() - 2);  // the grant's lines come before the empty one
+  sent.body = std::move(body);
+  return std::make_shared<UpstreamWork>(call.upstream, call.operation->policy, call.rules->max_response,
+                                        std::move(sent), metrics_.operation(call.operation->metrics_index));
+}
+
+// W3C trace context: passed on when the client has one, begun otherwise.
+std::string Proxy::trace_line(const RequestHead& request) {
+  if (request.headers.find("traceparent")) return {};
+  std::array<std::uint8_t, 24> ids;
+  context_.random.fill(ids);
+  return "traceparent: 00-" + to_hex(std::span(ids).first(16)) + "-" + to_hex(std::span(ids).last(8)) +
+         "-01\r\n";
+}
+
+void Proxy::account(Call& call) {
+  const auto took = http::Worker::now() - call.began;
+  metrics_.request(call.operation->metrics_index, call.outcome, took);
+  if (!context_.log.access_enabled()) return;
+  const RequestHead& request = call.exchange.request();
+  context_.log.access(worker_index_,
+                      {.time = context_.clock.now(),
+                       .method = request.method,
+                       .path = request.path(),
+                       .status = call.exchange.status(),
+                       .operation = call.operation->name.empty() ? "default" : call.operation->name,
+                       .outcome = to_string(call.outcome),
+                       .duration = took,
+                       .upstream_duration = call.upstream_took,
+                       .operation_id = call.operation_id,
+                       .epoch = call.epoch,
+                       .key_hash = call.key_hash,
+                       .bytes_in = call.body_bytes,
+                       .bytes_out = call.exchange.bytes_sent(),
+                       .peer = call.exchange.peer().address});
+}
+
+}  // namespace onceward

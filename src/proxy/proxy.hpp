@@ -1,0 +1,67 @@
+// Proxy: where HTTP meets the engine. One Handler per worker: finds the operation, decides whether the
+// request is guarded, runs it through the engine or relays it, and words the answer. On its worker's
+// thread only; rules and upstream can be replaced between requests (reload).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.hpp"
+#include "http/relay.hpp"
+#include "http/server.hpp"
+#include "http/upstream.hpp"
+#include "ops/log.hpp"
+#include "ops/metrics.hpp"
+#include "proxy/rules.hpp"
+#include "proxy/upstream_work.hpp"
+#include "proxy/well_known.hpp"
+
+namespace onceward {
+
+// What all workers share.
+struct ProxyContext {
+  Engine& engine;
+  Store& store;
+  const Clock& clock;
+  Random& random;
+  Log& log;
+  Metrics& metrics;
+};
+
+class Proxy final : public http::Handler {
+ public:
+  Proxy(const ProxyContext& context, http::Worker& worker, std::size_t worker_index);
+
+  void use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream);
+
+  Task<> handle(http::Exchange& exchange) override;
+  http::PlainAnswer protocol_error(int status, std::string_view detail) override;
+
+ private:
+  class Observer;
+  struct Call;  // one request on its way through
+
+  Task<> pass_through(Call& call);
+  Task<> guard(Call& call, std::string key);
+  Task<> answer(Call& call, Outcome outcome, UpstreamWork& work);
+  Task<> answer_first(Call& call, Executed executed, UpstreamWork& work);
+  Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork& work, std::string extra_lines);
+  Task<> answer_replay(Call& call, const Record& record);
+  Task<> answer_rejected(Call& call, const Rejected& rejected);
+  Task<> answer_still_running(Call& call, const Record& record);
+  Task<> refuse(Call& call, const Problem& problem);
+  std::shared_ptr<UpstreamWork> make_work(Call& call, std::string body);
+  std::string trace_line(const http::RequestHead& request);
+  void account(Call& call);
+
+  const ProxyContext context_;
+  http::Worker& worker_;
+  const std::size_t worker_index_;
+  Metrics::Shard& metrics_;
+  std::unique_ptr<EngineObserver> observer_;
+  WellKnown well_known_;
+  std::shared_ptr<const Rules> rules_;
+  std::shared_ptr<http::Upstream> upstream_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,159 @@
+#include "proxy/upstream_work.hpp"
+
+#include "http/worker.hpp"
+
+namespace onceward {
+namespace {
+
+using http::BodyStatus;
+using http::HeadStatus;
+using http::Sent;
+using http::Worker;
+
+}  // namespace
+
+UpstreamWork::UpstreamWork(std::shared_ptr<http::Upstream> upstream, std::shared_ptr<const Policy> policy,
+                           std::size_t max_response, Request request, OperationMetrics& metrics)
+    : upstream_(std::move(upstream)),
+      policy_(std::move(policy)),
+      max_response_(max_response),
+      request_(std::move(request)),
+      metrics_(metrics) {}
+
+bool UpstreamWork::ready() {
+  if (!lease_) lease_ = upstream_->checkout_idle();
+  return static_cast<bool>(lease_);
+}
+
+Task<Result<Done>> UpstreamWork::prepare() {
+  Result<http::Lease> connected =
+      co_await upstream_->connect(Worker::now() + upstream_->options().connect_timeout);
+  if (!connected) co_return connected.error();
+  lease_ = std::move(*connected);
+  co_return Done{};
+}
+
+Task<Effect> UpstreamWork::execute(Grant grant) {
+  const MonoTime began = Worker::now();
+  hold_until_ = grant.hold_until;
+  metrics_.in_progress.add();
+  std::optional<Effect> failed = co_await send(grant);
+  Effect effect = failed ? std::move(*failed) : co_await receive(began + upstream_->options().timeout);
+  metrics_.in_progress.subtract();
+  took_ = Worker::now() - began;
+  metrics_.upstream.observe(took_);
+  co_return effect;
+}
+
+Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
+  std::string head = request_.head;
+  if (grant.epoch != 0) {
+    head.append("Onceward-Operation-Id: ")
+        .append(to_string(grant.operation_id))
+        .append("\r\nOnceward-Epoch: ");
+    head.append(std::to_string(grant.epoch)).append("\r\n");
+  }
+  head.append("\r\n");
+  const MonoTime deadline = Worker::now() + upstream_->options().timeout;
+  Sent sent = co_await lease_.send(head, request_.body, deadline);
+  if (sent == Sent::nothing_left && lease_.reused()) {
+    // An idle connection that turned out to be closed before the kernel took a byte: provably unsent.
+    const Result<Done> again = co_await prepare();
+    if (!again) co_return Effect(NotSent{again.error().message});
+    sent = co_await lease_.send(head, request_.body, deadline);
+  }
+  if (sent == Sent::nothing_left) {
+    lease_ = {};
+    co_return Effect(NotSent{"the connection to the upstream was closed before anything was sent"});
+  }
+  // The upstream may act on a part of a request, so what left in part may have happened.
+  if (sent == Sent::maybe_sent) {
+    const bool timed_out = Worker::now() >= deadline;
+    co_return lost(timed_out ? UnknownCause::timeout : UnknownCause::reset);
+  }
+  co_return std::nullopt;
+}
+
+Task<Effect> UpstreamWork::receive(MonoTime deadline) {
+  if (!head_done_) {
+    if (std::optional<Effect> failed = co_await receive_head(deadline)) co_return std::move(*failed);
+  }
+  switch (co_await lease_.read_body(max_response_, body_, deadline)) {
+    case BodyStatus::end:
+      break;
+    case BodyStatus::piece:
+      has_more_ = true;
+      break;
+    case BodyStatus::timeout:
+      timed_out_ = true;
+      co_return lost(UnknownCause::timeout);
+    case BodyStatus::bad:
+    case BodyStatus::closed:
+      co_return lost(UnknownCause::half_answer);
+  }
+  if (!has_more_) lease_.release();
+  auto response = std::make_shared<Response>();
+  response->status = status_;
+  response->body_omitted = has_more_;
+  response->headers = has_more_ ? location_line(captured_.stored_lines) : std::move(captured_.stored_lines);
+  if (!has_more_) response->body = std::move(body_);
+  co_return Answer{std::move(response), captured_.outcome, captured_.ttl};
+}
+
+Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {
+  for (;;) {
+    switch (co_await lease_.read_head(request_.method, deadline)) {
+      case HeadStatus::head:
+        break;
+      case HeadStatus::timeout:
+        timed_out_ = true;
+        co_return lost(UnknownCause::timeout);
+      case HeadStatus::closed:
+        co_return lost(UnknownCause::reset);
+      case HeadStatus::half:
+      case HeadStatus::bad:
+        co_return lost(UnknownCause::half_answer);
+    }
+    const http::ResponseHead& head = lease_.head();
+    if (head.status >= 200) {
+      captured_ = capture_head(head, *policy_);
+      status_ = static_cast<std::uint16_t>(head.status);
+      reason_ = head.reason;
+      announced_ = head.body;
+      head_done_ = true;
+      co_return std::nullopt;
+    }
+    // We asked for no switch of protocols; whatever follows a 101 is not an answer.
+    if (head.status == 101) co_return lost(UnknownCause::half_answer);
+    if (client && head.status != 100) {
+      (void)co_await client->informational(head.status, capture_head(head, *policy_).first_lines);
+    }
+  }
+}
+
+Task<std::optional<Answer>> UpstreamWork::late() {
+  if (!timed_out_) {
+    lease_ = {};
+    co_return std::nullopt;
+  }
+  timed_out_ = false;
+  Effect effect = co_await receive(hold_until_);
+  lease_ = {};
+  if (Answer* answer = std::get_if<Answer>(&effect)) co_return std::move(*answer);
+  co_return std::nullopt;
+}
+
+Task<http::BodyPiece> UpstreamWork::read_more() {
+  http::BodyPiece piece = co_await lease_.read_body_some(Worker::now() + upstream_->options().timeout);
+  if (piece.status != BodyStatus::piece) {
+    has_more_ = false;
+    lease_.release();
+  }
+  co_return piece;
+}
+
+Effect UpstreamWork::lost(UnknownCause cause) const {
+  return NoAnswer{{cause, status_, lease_ ? lease_.bytes_seen() : 0}};
+}
+
+}  // namespace onceward

@@ -1,0 +1,73 @@
+// UpstreamWork: the proxy's Work. Sends one captured request on one connection and reads one answer. It
+// owns every byte it needs, because it may outlive the client's exchange. Only on its worker's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/work.hpp"
+#include "http/exchange.hpp"
+#include "http/upstream.hpp"
+#include "ops/metrics.hpp"
+#include "proxy/capture.hpp"
+#include "proxy/rules.hpp"
+
+namespace onceward {
+
+class UpstreamWork final : public Work {
+ public:
+  struct Request {
+    std::string method;
+    std::string head;  // as written for the upstream, without the empty line at its end
+    std::string body;
+  };
+
+  UpstreamWork(std::shared_ptr<http::Upstream> upstream, std::shared_ptr<const Policy> policy,
+               std::size_t max_response, Request request, OperationMetrics& metrics);
+
+  bool ready() override;
+  Task<Result<Done>> prepare() override;
+  void stand_down() override { lease_ = {}; }
+  Task<Effect> execute(Grant grant) override;
+  Task<std::optional<Answer>> late() override;
+
+  const std::string& body() const { return request_.body; }
+  // For the first caller, once execute() has given an Answer.
+  const std::string& first_lines() const { return captured_.first_lines; }
+  const std::string& reason() const { return reason_; }
+  std::chrono::nanoseconds took() const { return took_; }
+  // The part of an answer that was too large to keep and is still to come, piece by piece.
+  bool has_more() const { return has_more_; }
+  http::Body announced_body() const { return announced_; }
+  const std::string& begun_body() const { return body_; }
+  Task<http::BodyPiece> read_more();
+
+  // The client's end, for interim answers (1xx) while it is still there; null otherwise.
+  http::Exchange* client = nullptr;
+
+ private:
+  Task<std::optional<Effect>> send(const Grant& grant);
+  Task<Effect> receive(MonoTime deadline);
+  Task<std::optional<Effect>> receive_head(MonoTime deadline);
+  Effect lost(UnknownCause cause) const;
+
+  const std::shared_ptr<http::Upstream> upstream_;  // shared with the worker, which may reload to another
+  const std::shared_ptr<const Policy> policy_;
+  const std::size_t max_response_;
+  const Request request_;
+  OperationMetrics& metrics_;
+  http::Lease lease_;
+
+  MonoTime hold_until_{};
+  bool head_done_ = false;
+  bool timed_out_ = false;
+  std::uint16_t status_ = 0;
+  std::string reason_;
+  CapturedHead captured_;
+  http::Body announced_;
+  std::string body_;
+  bool has_more_ = false;
+  std::chrono::nanoseconds took_{-1};
+};
+
+}  // namespace onceward
