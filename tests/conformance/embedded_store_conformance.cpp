@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fstream>
 
 #include "conformance/store_conformance.hpp"
 #include "stores/embedded/embedded_store.hpp"
@@ -23,6 +24,23 @@ class EmbeddedUnderTest final : public StoreUnderTest {
     store_.reset();
     open();
     return true;
+  }
+  // Flips a bit behind every copy of the scope in the log.
+  bool corrupt(const Scope& scope) override {
+    const std::string wanted(reinterpret_cast<const char*>(scope.data.data()), scope.data.size());
+    bool found = false;
+    for (const auto& file : std::filesystem::directory_iterator(options_.dir)) {
+      if (file.path().extension() != ".log") continue;
+      std::fstream log(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(log), std::istreambuf_iterator<char>()};
+      for (std::size_t at = bytes.find(wanted); at != std::string::npos; at = bytes.find(wanted, at + 1)) {
+        log.clear();
+        log.seekp(static_cast<std::streamoff>(at + wanted.size() + 3));
+        log.put(static_cast<char>(bytes[at + wanted.size() + 3] ^ 0x10));
+        found = true;
+      }
+    }
+    return found;
   }
 
  private:

@@ -207,7 +207,7 @@ Result<Done> LogWriter::roll(std::uint64_t bytes_needed) {
     file = supply_.take();
   } else {  // larger than a segment: it gets one of its own
     capacity = wanted;
-    file = SegmentSupply::make(ops_, spare_path(folder_) + ".large", capacity, 0);
+    file = SegmentSupply::make(ops_, spare_path(folder_, 0), capacity, 0);
   }
   if (!file) return file.error();
   Result<SegmentPtr> fresh = begin_segment(ops_, folder_, std::move(*file), header, synced_);

@@ -57,7 +57,7 @@ Result<LogPosition> find_position(FileOps& ops, const EmbeddedOptions& options, 
     header.id = header.previous_id + 1;
   }
   const std::uint64_t zeroed = synced ? std::min(zeroed_at_start, options.segment_bytes) : 0;
-  Result<File> file = SegmentSupply::make(ops, spare_path(options.dir), options.segment_bytes, zeroed);
+  Result<File> file = SegmentSupply::make(ops, spare_path(options.dir, 0), options.segment_bytes, zeroed);
   if (!file) return file.error();
   Result<SegmentPtr> segment = LogWriter::begin_segment(ops, options.dir, std::move(*file), header, synced);
   if (!segment) return segment.error();

@@ -49,7 +49,7 @@ class Recovery {
     for (const std::string& name : names) {
       const auto id = id_of_name(name, ".idx");
       const bool orphan = id && !std::binary_search(ids.begin(), ids.end(), *id);
-      const bool unfinished = name.ends_with(".idx.new") || name == "spare" || name == "spare.large";
+      const bool unfinished = name.ends_with(".idx.new") || is_spare_name(name);
       if (orphan || unfinished) ops_.unlink(folder_ + "/" + name);
     }
   }

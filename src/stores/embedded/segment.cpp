@@ -23,7 +23,10 @@ Error damaged(const Segment& segment, std::uint32_t offset) {
 
 std::string segment_path(const std::string& folder, SegmentId id) { return numbered(folder, id, ".log"); }
 std::string index_path(const std::string& folder, SegmentId id) { return numbered(folder, id, ".idx"); }
-std::string spare_path(const std::string& folder) { return folder + "/spare"; }
+std::string spare_path(const std::string& folder, std::uint64_t which) {
+  return folder + "/spare." + std::to_string(which);
+}
+bool is_spare_name(const std::string& name) { return name.starts_with("spare."); }
 
 std::optional<SegmentId> id_of_name(const std::string& name, const char* ending) {
   if (name.size() != 16 + std::char_traits<char>::length(ending) || !name.ends_with(ending))

@@ -15,7 +15,9 @@ namespace onceward::embedded {
 
 std::string segment_path(const std::string& folder, SegmentId id);
 std::string index_path(const std::string& folder, SegmentId id);
-std::string spare_path(const std::string& folder);
+// A spare has no number of its own; the next one may be made before the last one was renamed.
+std::string spare_path(const std::string& folder, std::uint64_t which);
+bool is_spare_name(const std::string& name);
 // The id in a segment's or an index's file name.
 std::optional<SegmentId> id_of_name(const std::string& name, const char* ending);
 

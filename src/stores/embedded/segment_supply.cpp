@@ -92,9 +92,10 @@ void SegmentSupply::loop() {
 
 void SegmentSupply::make_spare(std::unique_lock<std::mutex>& lock) {
   retry_ = false;
+  const std::string path = spare_path(folder_, ++made_);
   lock.unlock();
-  Result<File> made = make(ops_, spare_path(folder_), segment_bytes_, zeroed_ ? segment_bytes_ : 0);
-  if (!made) ops_.unlink(spare_path(folder_));
+  Result<File> made = make(ops_, path, segment_bytes_, zeroed_ ? segment_bytes_ : 0);
+  if (!made) ops_.unlink(path);
   lock.lock();
   if (made) {
     spare_ = std::move(*made);

@@ -55,6 +55,7 @@ class SegmentSupply {
   std::optional<File> spare_;
   std::optional<Error> failure_;
   std::atomic<bool> short_of_room_{false};
+  std::uint64_t made_ = 0;
   bool retry_ = false;
   bool stopping_ = false;
   std::vector<std::function<void()>> jobs_;
