@@ -33,7 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Syntax, BadConfigs, testing::Values(
     BadConfig{"workers: 1\n---\nworkers: 2", "f:1:1: the file holds more than one document"},
     BadConfig{"workers: !!int 1", "f:1:10: tags are not supported"},
     BadConfig{"[a]: 1", "f:1:1: a key must be plain text"},
-    BadConfig{"workers: \x01", "f:1:1: the file contains control characters"},
+    BadConfig{"a: 1\nworkers: \x01", "f:2:10: a control character, or a byte that is not UTF-8"},
+    BadConfig{"store: file:\xff", "f:1:13: a control character, or a byte that is not UTF-8"},
     BadConfig{"workers: *x", "f:1:10: the referenced anchor is not defined"}));
 
 INSTANTIATE_TEST_SUITE_P(Keys, BadConfigs, testing::Values(

@@ -5,6 +5,7 @@
 
 #include "cli/config_schema.hpp"
 #include "cli/config_spelling.hpp"
+#include "ops/json_text.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -104,6 +105,15 @@ YamlNode* open_section(YamlNode& parent, const Step& step, const YamlPlace& plac
   return node.kind == YamlNode::Kind::map ? &node : nullptr;
 }
 
+bool is_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || static_cast<unsigned char>(text[0]) < ' ') return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 void apply(YamlNode& root, const SettingPath& path, std::string_view text, const YamlPlace& place) {
   YamlNode* node = &root;
   for (const Step& step : path.sections) {
@@ -141,6 +151,8 @@ void apply_overrides(YamlNode& root, const ConfigSources& sources, std::vector<Y
     const auto found = names.find(name);
     if (found == names.end()) {
       errors.push_back({place, "no such setting" + did_you_mean(name, known)});
+    } else if (!is_text(text)) {
+      errors.push_back({place, "a control character, or a byte that is not UTF-8"});
     } else if (!text.empty()) {  // an empty variable is how shells and containers unset one
       apply(root, found->second, text, place);
     }
@@ -150,6 +162,8 @@ void apply_overrides(YamlNode& root, const ConfigSources& sources, std::vector<Y
     const auto found = flag.starts_with("--") ? names.find(variable_of_flag(flag)) : names.end();
     if (found == names.end()) {
       errors.push_back({place, "no such setting"});
+    } else if (!is_text(text)) {
+      errors.push_back({place, "a control character, or a byte that is not UTF-8"});
     } else {
       apply(root, found->second, text, place);
     }

@@ -261,6 +261,9 @@ TEST(ConfigOverrides, MistakesNameTheVariableOrTheFlag) {
               ElementsAre("ONCEWARD_DEFAULTS_TTL: must be greater than zero, found '0s'"));
   EXPECT_THAT(errors_of("", {{"ONCEWARD_DEFAULT_TTL", "1h"}}),
               ElementsAre("ONCEWARD_DEFAULT_TTL: no such setting; did you mean 'ONCEWARD_DEFAULTS_TTL'?"));
+  EXPECT_THAT(errors_of("", {{"ONCEWARD_STORE", "file:\xff"}}, {{"--api", "a\nb"}}),
+              ElementsAre("--api: a control character, or a byte that is not UTF-8",
+                          "ONCEWARD_STORE: a control character, or a byte that is not UTF-8"));
   EXPECT_THAT(errors_of("", {{"ONCEWARD_OPERATIONS", "x"}}),
               ElementsAre("ONCEWARD_OPERATIONS: no such setting"));
   EXPECT_THAT(errors_of("", {{"ONCEWARD_DEFAULTS_KEY", "x"}}),

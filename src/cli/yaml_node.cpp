@@ -10,6 +10,8 @@
 #include <optional>
 #include <sstream>
 
+#include "ops/json_text.hpp"
+
 namespace onceward::cli {
 namespace {
 
@@ -37,6 +39,18 @@ std::string show_marks(std::string text) {
 
 YamlPlace place_of(const YAML::Mark& mark) {
   return {.origin = {}, .line = mark.line + 1, .column = mark.column + 1};
+}
+
+// yaml-cpp lets bytes through that are not UTF-8; then nothing printed would read back the same.
+std::size_t first_foreign_byte(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text.substr(at));
+    const bool control = static_cast<unsigned char>(text[at]) < ' ' || text[at] == '\x7f';
+    const bool blank = text[at] == '\n' || text[at] == '\r' || text[at] == '\t';
+    if (length == 0 || (control && !blank)) return at;
+    at += length;
+  }
+  return std::string_view::npos;
 }
 
 YamlPlace end_of(std::string_view text) {
@@ -169,8 +183,8 @@ YamlEntry* YamlNode::find(std::string_view key) {
 
 YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors) {
   YamlNode root{.kind = YamlNode::Kind::map, .place = {.origin = {}, .line = 1, .column = 1}};
-  if (const std::size_t at = text.find(hidden_mark); at != std::string_view::npos) {
-    errors.push_back({root.place, "the file contains control characters"});
+  if (const std::size_t at = first_foreign_byte(text); at != std::string_view::npos) {
+    errors.push_back({end_of(text.substr(0, at)), "a control character, or a byte that is not UTF-8"});
     return root;
   }
   try {
