@@ -67,6 +67,7 @@ class Relay {
   Scratch lines_;
   bool uploading_ = false;
   bool upload_broken_ = false;                // stopped before the body's end
+  bool stopping_ = false;                     // the client is not to blame for what its body lacks
   BodyStatus client_body_ = BodyStatus::end;  // other than end: the client did not send its body properly
   MonoTime upload_ended_{};
   WaitList upload_over_;
@@ -107,7 +108,7 @@ Task<bool> Relay::upload_pieces() {
     if (piece.status == BodyStatus::end)
       co_return !chunked || co_await lease_.send_last_chunk(soon()) == Sent::ok;
     if (piece.status != BodyStatus::piece) {
-      client_body_ = piece.status;
+      if (!stopping_) client_body_ = piece.status;
       lease_.close();  // the upstream must not take the half for the whole
       co_return false;
     }
@@ -127,6 +128,7 @@ Task<> Relay::upload() {
 Task<> Relay::end_upload() {
   if (uploading_) {
     // The answer is final although the body is not: nobody will read the rest.
+    stopping_ = true;
     exchange_.stop_reading();
     lease_.close();
     co_await upload_over_.wait(MonoTime::max());

@@ -245,6 +245,19 @@ TEST_F(RelayTest, FailuresAreAnsweredOrSeenAsCut) {
   }
 }
 
+TEST_F(RelayTest, AnUpstreamThatClosesDuringTheUploadIsToBlame) {
+  start();
+  Raw client = server->connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nbegin");
+  Raw peer = listener.accept();
+  peer.read_until("begin");
+  peer.close();
+  EXPECT_EQ(status_of(client.read_answer()), "502");
+  client.close();
+  wait_for(1);
+  EXPECT_EQ(last_outcome, RelayOutcome::upstream_broken);
+}
+
 TEST_F(RelayTest, AnUnreachableUpstreamIsA502) {
   UpstreamOptions options;
   {
