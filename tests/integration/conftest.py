@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 from support import onceward as process  # noqa: E402
+from support.behaviours import Hold  # noqa: E402
 from support.gate import Gate  # noqa: E402
 from support.onceward import Onceward  # noqa: E402
 from support.upstream import Upstream  # noqa: E402
@@ -25,6 +26,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.name not in NO_BINARY_NEEDED:
             item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_held_after_a_test():
+    yield
+    Hold.release_all()
 
 
 @pytest.fixture(scope="session")

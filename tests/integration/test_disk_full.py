@@ -30,12 +30,19 @@ def small_disk(tmp_path):
 
 
 def fill(folder):
-    """Leaves a little space only; returns the file to be removed."""
-    space = os.statvfs(folder)
+    """Leaves a little space only; returns the file to be removed. The store may be taking space meanwhile."""
     filler = folder / "filler"
     with open(filler, "wb") as file:
-        os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - LEFT)
+        size = 0
+        while (left := free_bytes(folder)) > LEFT:
+            size += min(left - LEFT // 2, 4 * MIB)
+            os.posix_fallocate(file.fileno(), 0, size)
     return filler
+
+
+def free_bytes(folder):
+    space = os.statvfs(folder)
+    return space.f_bavail * space.f_frsize
 
 
 def test_a_full_disk_loses_nothing_and_forwards_nothing(tmp_path, small_disk, upstream):
