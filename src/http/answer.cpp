@@ -1,6 +1,7 @@
 // Writing an answer: the Connection's side of Exchange::respond and the streamed answers.
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "http/connection.hpp"
 #include "http/http_date.hpp"
@@ -48,9 +49,10 @@ void Connection::end_head() {
 }
 
 Task<bool> Connection::send(std::string_view first, std::string_view second, std::string_view third) {
-  const std::array<std::string_view, 3> pieces{first, second, third};
-  bytes_sent_ += first.size() + second.size() + third.size();
-  if (co_await stream_.write_all(pieces, in(server_.limits.write_timeout))) co_return true;
+  const std::string_view held = std::exchange(held_, false) ? std::string_view(out_) : std::string_view();
+  const std::array<std::string_view, 4> pieces{held, first, second, third};
+  bytes_sent_ += held.size() + first.size() + second.size() + third.size();
+  if (co_await stream_.write_steadily(pieces, server_.limits.write_timeout)) co_return true;
   answer_ = Answer::cut;
   keep_alive_ = false;
   stream_.close();
@@ -73,7 +75,8 @@ Task<bool> Connection::respond(int status, std::string_view lines, std::string_v
   co_return co_await send(out_, bodiless(status) ? std::string_view() : body);
 }
 
-Task<bool> Connection::start(int status, std::string_view lines, Body body, std::string_view reason) {
+Task<bool> Connection::start(int status, std::string_view lines, Body body, std::string_view reason,
+                             bool hold) {
   ONCEWARD_ASSERT(answer_ == Answer::none || answer_ == Answer::cut);
   if (answer_ == Answer::cut) co_return false;
   begin_head(status, lines, reason);
@@ -98,7 +101,8 @@ Task<bool> Connection::start(int status, std::string_view lines, Body body, std:
   } else {
     end_head();
   }
-  co_return co_await send(out_);
+  held_ = hold;
+  co_return hold || co_await send(out_);
 }
 
 Task<bool> Connection::write(std::string_view data) {
@@ -131,7 +135,7 @@ Task<bool> Connection::finish() {
   }
   answer_ = Answer::done;
   if (answer_kind_ == Body::Kind::chunked) co_return co_await send("0\r\n\r\n");
-  co_return true;
+  co_return !held_ || co_await send({});
 }
 
 void Connection::abort() {

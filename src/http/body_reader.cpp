@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view continue_answer = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t fill_room = 1024;  // always there: an incomplete line is shorter than the rest
+constexpr std::uint64_t slowest_bytes_per_s = 1024;    // of a body that is read whole, on average
 constexpr std::size_t reserve_bytes_max = 256 * 1024;  // trusted before the bytes are there
 
 BodyStatus to_body_status(IoStatus status) {
@@ -59,20 +60,14 @@ Task<BodyPiece> Connection::read_body_some() {
         in_.consume(step.consumed);
         co_return BodyPiece{BodyStatus::end, {}};
       case Status::bad:
-        body_failed_ = true;
-        keep_alive_ = false;
-        co_return BodyPiece{BodyStatus::bad, {}};
+        co_return BodyPiece{fail_body(BodyStatus::bad), {}};
       case Status::need_more:
         in_.consume(step.consumed);
         break;
     }
     if (deadline == MonoTime::max()) deadline = in(server_.limits.body_timeout);
     const BodyStatus filled = co_await fill(deadline);
-    if (filled != BodyStatus::piece) {
-      body_failed_ = true;
-      keep_alive_ = false;
-      co_return BodyPiece{filled, {}};
-    }
+    if (filled != BodyStatus::piece) co_return BodyPiece{fail_body(filled), {}};
   }
 }
 
@@ -81,20 +76,29 @@ bool Connection::body_buffered() const {
          in_.unread().size() >= head_.body.bytes;
 }
 
+// A client that trickles its body must not hold memory for ever.
+bool Connection::too_slow(MonoTime since, std::size_t bytes) const {
+  const auto allowed = server_.limits.body_timeout + std::chrono::seconds(bytes / slowest_bytes_per_s);
+  return Worker::now() - since > allowed;
+}
+
 Task<ReadBody> Connection::read_body(std::size_t limit, std::string& out) {
   out.clear();
+  const MonoTime since = Worker::now();
   if (decoder_.length_left() > limit) co_return ReadBody::too_large;
   while (true) {
-    if (decoder_.length_left() > in_.unread().size() - piece_bytes_) co_return co_await read_length_body(out);
+    if (decoder_.length_left() > in_.unread().size() - piece_bytes_)
+      co_return co_await read_length_body(out, since);
     const BodyPiece piece = co_await read_body_some();
     if (piece.status != BodyStatus::piece) co_return to_read_body(piece.status);
     if (out.size() + piece.data.size() > limit) co_return ReadBody::too_large;
     out.append(piece.data);
+    if (too_slow(since, out.size())) co_return fail_body(ReadBody::timeout);
   }
 }
 
 // Most of the body is still to come: it is read straight to where it belongs.
-Task<ReadBody> Connection::read_length_body(std::string& out) {
+Task<ReadBody> Connection::read_length_body(std::string& out, MonoTime since) {
   in_.consume(std::exchange(piece_bytes_, 0));
   out.append(in_.unread());
   decoder_.skip(in_.unread().size());
@@ -106,12 +110,9 @@ Task<ReadBody> Connection::read_length_body(std::string& out) {
     out.resize(have + want);
     const IoResult result =
         co_await stream_.read_some(std::span(out).subspan(have), in(server_.limits.body_timeout));
-    if (result.status != IoStatus::ok) {
-      body_failed_ = true;
-      keep_alive_ = false;
-      co_return to_read_body(to_body_status(result.status));
-    }
+    if (result.status != IoStatus::ok) co_return fail_body(to_read_body(to_body_status(result.status)));
     have += result.bytes;
+    if (too_slow(since, have)) co_return fail_body(ReadBody::timeout);
     decoder_.skip(result.bytes);
   }
   out.resize(have);

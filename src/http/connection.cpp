@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "http/chars.hpp"
 #include "http/parser.hpp"
 
 namespace onceward::http {
@@ -26,6 +27,7 @@ Task<> Connection::run() {
     if (co_await read_head() == Progress::stop) break;
     if (co_await serve() == Progress::stop) break;
   }
+  stream_.shutdown_write();  // tells a TLS client that this is the end and not an attack
 }
 
 Task<> Connection::refuse() {
@@ -37,6 +39,8 @@ Task<> Connection::refuse() {
 Task<bool> Connection::wait_for_request() {
   head_.clear();
   keep_alive_ = true;
+  held_ = false;
+  co_await stream_.breathe();
   if (!in_.empty()) co_return true;
   const MonoTime deadline = in(server_.limits.idle_timeout);
   while (true) {
@@ -64,6 +68,9 @@ Task<Connection::Progress> Connection::read_head() {
       in_.consume(2);
       skipped = true;
     }
+    // Something that is not HTTP (a TLS greeting, say) will not send a line end: say so now.
+    if (!in_.empty() && in_.unread().front() != '\r' && !is_token_char(in_.unread().front()))
+      co_return co_await protocol_error(400, "not an HTTP request");
     const std::size_t end = in_.unread() == "\r" ? 0 : find_head_end(in_.unread(), searched);
     if (end > server_.limits.header_bytes || (end == 0 && in_.unread().size() >= server_.limits.header_bytes))
       co_return co_await protocol_error(431, "the request head is too large");
@@ -135,6 +142,7 @@ Task<Connection::Progress> Connection::protocol_error(int status, std::string_vi
   keep_alive_ = false;
   answer_ = Answer::none;
   bytes_sent_ = 0;
+  held_ = false;
   const PlainAnswer answer = server_.handler.protocol_error(status, detail);
   if (co_await respond(status, answer.lines, answer.body, {})) co_await linger();
   co_return Progress::stop;

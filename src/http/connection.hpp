@@ -43,7 +43,7 @@ class Connection {
 
   // Writing the answer (answer.cpp).
   Task<bool> respond(int status, std::string_view lines, std::string_view body, std::string_view reason);
-  Task<bool> start(int status, std::string_view lines, Body body, std::string_view reason);
+  Task<bool> start(int status, std::string_view lines, Body body, std::string_view reason, bool hold);
   Task<bool> write(std::string_view data);
   Task<bool> finish();
   Task<bool> informational(int status, std::string_view lines);
@@ -64,7 +64,15 @@ class Connection {
   Task<> linger();
   Task<BodyStatus> fill(MonoTime deadline);
   Task<BodyStatus> send_continue();
-  Task<ReadBody> read_length_body(std::string& out);
+  Task<ReadBody> read_length_body(std::string& out, MonoTime since);
+  bool too_slow(MonoTime since, std::size_t bytes) const;
+  // What follows a broken body cannot be told from it: the connection ends with this answer.
+  template <class Status>
+  Status fail_body(Status status) {
+    body_failed_ = true;
+    keep_alive_ = false;
+    return status;
+  }
   void begin_head(int status, std::string_view lines, std::string_view reason);
   void end_head();
   bool bodiless(int status) const;
@@ -87,6 +95,7 @@ class Connection {
   bool keep_alive_ = true;
   bool continue_due_ = false;  // the client waits for "100 Continue" before it sends the body
   bool no_answer_body_ = false;
+  bool held_ = false;  // the head in out_ goes out with what is written next
   bool tunnel_ = false;
   bool body_failed_ = false;
 };

@@ -19,8 +19,9 @@ Task<bool> Exchange::respond(int status, std::string_view lines, std::string_vie
                              std::string_view reason) {
   return connection_.respond(status, lines, body, reason);
 }
-Task<bool> Exchange::start(int status, std::string_view lines, Body body, std::string_view reason) {
-  return connection_.start(status, lines, body, reason);
+Task<bool> Exchange::start(int status, std::string_view lines, Body body, std::string_view reason,
+                           bool hold) {
+  return connection_.start(status, lines, body, reason, hold);
 }
 Task<bool> Exchange::write(std::string_view data) { return connection_.write(data); }
 Task<bool> Exchange::finish() { return connection_.finish(); }

@@ -63,7 +63,9 @@ class Exchange {
   Task<bool> respond(int status, std::string_view lines, std::string_view body, std::string_view reason = {});
 
   // A streamed answer. chunked becomes until-close for HTTP/1.0. Each write is sent at once.
-  Task<bool> start(int status, std::string_view lines, Body body, std::string_view reason = {});
+  // `hold` keeps the head back until the first write (or finish), which then carries it.
+  Task<bool> start(int status, std::string_view lines, Body body, std::string_view reason = {},
+                   bool hold = false);
   Task<bool> write(std::string_view data);
   Task<bool> finish();  // false also when fewer bytes were written than announced: the connection is cut
   void abort();         // cuts the connection, so that the client sees that the answer is not whole

@@ -81,6 +81,7 @@ void Relay::write_head() {
   forward.drop = options_.drop_request;
   forward.extra_lines = options_.extra_request_lines;
   forward.base_path = upstream_.base_path();
+  forward.fallback_host = upstream_.authority();
   forward.upgrade = upgrade_;
   write_request_head(*head_, exchange_.request(), exchange_.request().body, forward);
 }
@@ -196,7 +197,9 @@ Task<RelayResult> Relay::forward_answer() {
     const bool told = co_await exchange_.respond(status, *lines_, piece.data, head.reason);
     co_return RelayResult{status, told ? RelayOutcome::done : RelayOutcome::client_gone};
   }
-  if (!co_await exchange_.start(status, *lines_, answer_body(), head.reason))
+  // With some of the body already here, head and body can share a packet.
+  const bool hold = !head.body.empty() && !lease_.buffered().empty();
+  if (!co_await exchange_.start(status, *lines_, answer_body(), head.reason, hold))
     co_return RelayResult{status, RelayOutcome::client_gone};
   const RelayOutcome outcome = co_await forward_body();
   co_return RelayResult{status, outcome};

@@ -69,7 +69,8 @@ void write_request_head(std::string& out, const RequestHead& request, Body body,
   out.append(request.method).append(" ");
   if (request.target != "*") out.append(options.base_path);
   out.append(request.target).append(" HTTP/1.1\r\n");
-  append_line(out, "Host", options.host.empty() ? request.host : options.host);
+  const std::string_view sent = request.host.empty() ? options.fallback_host : request.host;
+  append_line(out, "Host", options.host.empty() ? sent : options.host);
 
   const HopByHop hops(request.headers, options.protected_names);
   for (const HeaderView& field : request.headers) {

@@ -18,6 +18,7 @@ struct ForwardOptions {
   std::string_view extra_lines;                       // "Name: value\r\n" lines, appended
   std::string_view base_path;                         // of the upstream's URL, put before the target
   std::string_view host;                              // replaces the client's Host; empty: as sent
+  std::string_view fallback_host;                     // when the client sent none (HTTP/1.0)
   bool upgrade = false;                               // keep Upgrade and Connection: upgrade
 };
 

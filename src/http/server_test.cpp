@@ -104,6 +104,35 @@ TEST(Server, Http10ClosesUnlessAskedToKeep) {
   EXPECT_EQ(body_of(kept.read_answer()), "GET /b ");
 }
 
+TEST(Server, AClientThatOnlyClosedItsOwnSideGetsItsAnswer) {
+  RunningServer server(echo);
+  Raw client = server.connect();
+  client.send(post("/half", "abc"));
+  client.shutdown_write();
+  EXPECT_EQ(body_of(client.read_answer()), "POST /half abc");
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST(Server, WhatIsNotHttpIsRefusedAtOnce) {
+  RunningServer server(echo);
+  Raw client = server.connect();
+  client.send("\x16\x03\x01");
+  EXPECT_EQ(status_of(client.read_all()), "400");
+}
+
+TEST(Server, AHeldHeadGoesOutWithTheFirstWriteOrTheEnd) {
+  RunningServer server([](Exchange& exchange) -> Task<> {
+    const bool empty = exchange.request().target == "/empty";
+    co_await exchange.start(200, {}, empty ? Body::length(0) : Body::length(3), {}, true);
+    if (!empty) co_await exchange.write("abc");
+    co_await exchange.finish();
+  });
+  Raw client = server.connect();
+  client.send("GET /empty HTTP/1.1\r\nHost: h\r\n\r\nGET /full HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(body_of(client.read_answer()), "");
+  EXPECT_EQ(body_of(client.read_answer()), "abc");
+}
+
 TEST(Server, ConnectionCloseIsHonoured) {
   RunningServer server(echo);
   Raw client = server.connect();

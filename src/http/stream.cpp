@@ -122,6 +122,7 @@ IoResult Stream::try_read(std::span<char> into) {
 }
 
 Task<IoResult> Stream::read_some(std::span<char> into, MonoTime deadline) {
+  co_await breathe();
   while (true) {
     const IoStatus wait = co_await readable(deadline);
     if (wait != IoStatus::ok) co_return IoResult{wait, 0};
@@ -174,6 +175,15 @@ IoResult Stream::try_write(std::span<std::string_view> pieces) {
 }
 
 Task<bool> Stream::write_all(std::span<const std::string_view> pieces, MonoTime deadline) {
+  return write_pieces(pieces, deadline, {});
+}
+
+Task<bool> Stream::write_steadily(std::span<const std::string_view> pieces, Duration patience) {
+  return write_pieces(pieces, MonoTime::max(), patience);
+}
+
+Task<bool> Stream::write_pieces(std::span<const std::string_view> pieces, MonoTime deadline,
+                                Duration patience) {
   ONCEWARD_ASSERT(pieces.size() <= pieces_max);
   std::array<std::string_view, pieces_max> left{};
   std::ranges::copy(pieces, left.begin());
@@ -181,9 +191,11 @@ Task<bool> Stream::write_all(std::span<const std::string_view> pieces, MonoTime 
     const IoResult result = try_write(left);
     if (result.status == IoStatus::ok) {
       drop_front(left, result.bytes);
-    } else if (result.status != IoStatus::would_block || co_await writable(deadline) != IoStatus::ok) {
-      co_return false;
+      continue;
     }
+    if (result.status != IoStatus::would_block) co_return false;
+    const MonoTime until = patience == Duration::zero() ? deadline : Worker::now() + patience;
+    if (co_await writable(until) != IoStatus::ok) co_return false;
   }
   co_return true;
 }

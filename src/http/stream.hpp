@@ -48,8 +48,14 @@ class Stream final : Watch {
   // All pieces (at most 4), gathered into one system call where possible.
   Task<bool> write_all(std::span<const std::string_view> pieces, MonoTime deadline);
   Task<bool> write_all(std::string_view data, MonoTime deadline);
+  // The same, but the time begins anew whenever the peer has taken something.
+  Task<bool> write_steadily(std::span<const std::string_view> pieces, Duration patience);
   // How many bytes the kernel has taken so far; decides whether a failed send left anything behind.
   std::uint64_t bytes_out() const;
+
+  // Lets others run after many steps that did not have to wait: one busy peer must not hold the worker.
+  class Breath;
+  Breath breathe();
 
   // TLS. The handshake ends with false when it fails or the deadline comes.
   void use_tls(TlsSession session) { tls_ = std::move(session); }
@@ -78,6 +84,7 @@ class Stream final : Watch {
   void on_event(std::uint32_t events) override;
   void on_timer();
   void arm(MonoTime deadline);
+  Task<bool> write_pieces(std::span<const std::string_view> pieces, MonoTime deadline, Duration patience);
   IoResult try_write(std::span<std::string_view> pieces);
   IoResult try_write_tls(std::span<std::string_view> pieces);
   IoResult failed();
@@ -87,6 +94,7 @@ class Stream final : Watch {
   bool closed_ = false;
   bool broken_ = false;
   bool hung_up_ = false;  // the peer has sent its end: a short read is not the last one
+  int steps_ = 0;         // since something had to wait
   Side read_;
   Side write_;
   DeadlineTimer timer_;
@@ -103,6 +111,7 @@ class Stream::Wait {
     ONCEWARD_ASSERT(!side_.waiting);
     side_.waiting = handle;
     side_.timed_out = false;
+    stream_.steps_ = 0;
     side_.deadline = deadline_;
     if (deadline_ != MonoTime::max()) stream_.arm(deadline_);
   }
@@ -119,6 +128,26 @@ class Stream::Wait {
   MonoTime deadline_;
 };
 
+class Stream::Breath : Completion {
+ public:
+  explicit Breath(Stream& stream) : stream_(stream) {
+    this->run = [](Completion* self) { static_cast<Breath*>(self)->handle_.resume(); };
+  }
+  bool await_ready() noexcept { return ++stream_.steps_ < steps_max; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    stream_.steps_ = 0;
+    handle_ = handle;
+    stream_.worker_.post(this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  static constexpr int steps_max = 32;
+  Stream& stream_;
+  std::coroutine_handle<> handle_;
+};
+
+inline Stream::Breath Stream::breathe() { return Breath(*this); }
 inline Stream::Wait Stream::readable(MonoTime deadline) { return Wait(*this, read_, deadline); }
 inline Stream::Wait Stream::writable(MonoTime deadline) { return Wait(*this, write_, deadline); }
 

@@ -49,9 +49,18 @@ void UpstreamPool::give_back(Socket socket) {
     socket->in.drop();
     socket->idle_since = Worker::now();
     idle.push_back(std::move(socket));
+    if (!reaper.armed()) worker.arm(reaper, Worker::now() + options.idle_timeout);
   }
   socket.reset();
   leave_place();
+}
+
+void UpstreamPool::drop_old() {
+  const MonoTime now = Worker::now();
+  std::erase_if(idle, [&](const Socket& socket) {
+    return now - socket->idle_since > options.idle_timeout || !socket->stream.quiet();
+  });
+  if (!idle.empty()) worker.arm(reaper, now + options.idle_timeout);
 }
 
 void UpstreamPool::leave_place() {

@@ -23,11 +23,16 @@ struct UpstreamPool {
         url(std::move(where)),
         tls(std::move(context)),
         resolver(owner, url.host, url.port),
-        turn(owner) {}
+        turn(owner) {
+    reaper.pool = this;
+    reaper.run = [](Timer* self) { static_cast<Reaper*>(self)->pool->drop_old(); };
+  }
+  ~UpstreamPool() { worker.cancel(reaper); }
 
   Socket take_idle();  // with a place, or nothing
   Socket pop_idle();   // for who has a place; drops what has been closed meanwhile
   void give_back(Socket socket);
+  void drop_old();  // idle connections past their time, or closed by the upstream
   // Waits until one more connection may be in use; the place is then the caller's.
   Task<bool> take_place(MonoTime deadline);
   void leave_place();
@@ -44,6 +49,9 @@ struct UpstreamPool {
   std::size_t promised = 0;  // places of waiters that were woken and have not run yet
   bool closed = false;
   WaitList turn;
+  struct Reaper : Timer {
+    UpstreamPool* pool = nullptr;
+  } reaper;
 };
 
 }  // namespace onceward::http

@@ -44,6 +44,8 @@ Task<Sent> UpstreamSocket::send_chunk(std::string_view data, MonoTime deadline) 
 }
 
 Task<HeadStatus> UpstreamSocket::read_head(std::string_view method, MonoTime deadline) {
+  // The view may belong to a request that is over before a late answer comes.
+  const std::string_view known_method = method == "HEAD" ? "HEAD" : "GET";
   in.unpin();
   while (true) {
     const std::size_t end = find_head_end(in.unread(), searched);
@@ -58,7 +60,7 @@ Task<HeadStatus> UpstreamSocket::read_head(std::string_view method, MonoTime dea
   }
   searched = 0;
   in.room(body_room);  // may move the bytes, so before there are views on them
-  const HeadParse parse = parse_response_head(in.unread(), method, head);
+  const HeadParse parse = parse_response_head(in.unread(), known_method, head);
   if (parse.status != HeadParse::Status::done) co_return HeadStatus::bad;
   in.pin(parse.bytes);
   decoder.reset(head.body);
