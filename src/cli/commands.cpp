@@ -6,6 +6,7 @@ std::vector<Command> all_commands() {
   return {
       serve_command(run_serve),
       check_command(),
+      demo_command(),
       version_command(),
       completion_command(),
   };

@@ -54,6 +54,7 @@ int run_serve(const ServeOptions& options);
 Command serve_command(std::function<int(const ServeOptions&)> run);
 
 Command check_command();
+Command demo_command();
 Command version_command();
 Command completion_command();
 

@@ -1,0 +1,57 @@
+# The front door. Every target installs the Debian packages it misses (as root or with sudo).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run build test test-quick test-tsan simulate fuzz powercut bench lint format clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build, then run the proxy with the embedded store in front of the demo order service
+	build/release/onceward demo --keep --store file:./onceward-data
+
+build: ## build the program: build/release/onceward
+	@scripts/install-deps build test
+	@scripts/build release onceward
+
+test: ## build and run everything that is checked on every change
+	@scripts/install-deps build test
+	@scripts/test
+
+test-quick: ## unit tests and conformance only, in the release build
+	@scripts/install-deps build test
+	@scripts/build release all
+	@ctest --test-dir build/release --output-on-failure -LE 'slow|integration'
+
+test-tsan: ## unit, conformance and integration tests under ThreadSanitizer
+	@scripts/install-deps build test
+	@scripts/test-tsan
+
+simulate: ## more seeds of the simulation: make simulate SEEDS=1000000
+	@scripts/install-deps build test
+	@scripts/build release onceward_simulation
+	build/release/onceward_simulation --seeds $(or $(SEEDS),1000000)
+
+fuzz: ## each fuzzer for SECONDS (60)
+	@scripts/install-deps build test
+	@scripts/fuzz $(or $(SECONDS_EACH),60)
+
+powercut: ## cut the power of a mounted image again and again (root, loop devices)
+	@scripts/install-deps build test
+	@scripts/build release all
+	@tests/powercut/run
+
+bench: ## compare with nginx and haproxy in one run
+	@scripts/install-deps build test bench
+	@scripts/build release all
+	@bench/run
+
+lint: ## clang-format and clang-tidy
+	@scripts/install-deps build test lint
+	@scripts/lint
+
+format: ## format the sources
+	@scripts/install-deps build lint
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
+
+clean: ## remove what was built
+	rm -rf build
