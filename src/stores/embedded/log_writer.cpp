@@ -9,7 +9,7 @@ namespace onceward::embedded {
 namespace {
 
 constexpr std::uint64_t batch_bytes_max = 4 << 20;
-constexpr auto retry_every = std::chrono::milliseconds(500);
+constexpr auto retry_every = std::chrono::milliseconds(100);
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace onceward::embedded {
 namespace {
 
 constexpr std::size_t zero_chunk = 1 << 20;
-constexpr auto retry_every = std::chrono::seconds(1);
+constexpr auto retry_every = std::chrono::milliseconds(100);
 
 }  // namespace
 

@@ -1,0 +1,150 @@
+// Every disk operation fails once, in every way: nothing acknowledged is lost, and what the store says
+// after the fault is what it says after a restart (I10).
+#include "stores/embedded/faulty_file_ops.hpp"
+#include "stores/embedded/store_fixture.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = FaultyFileOps::Kind;
+
+class FaultTest : public EmbeddedTest {
+ protected:
+  FaultTest() {
+    options_.file_ops = &ops_;
+    options_.segment_bytes = 16 << 10;  // several segments in a short run
+  }
+
+  // Until the store takes claims again; it tries by itself.
+  void wait_until_healthy() {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!(store_->health().ok && store_->health().takes_claims)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << store_->health().message;
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+
+  // Pairs with bodies of different sizes. `acknowledged` maps keys to what was acknowledged last.
+  void run_pairs(int count, std::map<std::string, std::string>& acknowledged) {
+    for (int i = 0; i < count; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      const Result<ClaimReply> claimed = caller_->claim(request(key));
+      if (!claimed) continue;
+      acknowledged[key] = "unknown";  // after a restart
+      const std::string body(static_cast<std::size_t>(100 + 97 * (i % 7)), static_cast<char>('a' + i % 26));
+      if (caller_->complete(claimed->record, body)) acknowledged[key] = body;
+    }
+  }
+
+  void sweep(Kind kind, int error) {
+    std::uint64_t points = 0;
+    for (std::uint64_t n = 1; n < 10'000; ++n) {
+      SCOPED_TRACE("fault at change " + std::to_string(n));
+      testing::TemporaryFolder folder;
+      options_.dir = folder.path() + "/store";
+      std::map<std::string, std::string> acknowledged;
+      std::map<std::string, std::string> told;
+      {
+        ops_.fail_at(n, kind, error);
+        Result<std::unique_ptr<EmbeddedStore>> opened = try_open();
+        if (!opened) {  // the fault hit the opening; it must work the next time
+          ops_.heal();
+          open();
+          close();
+          ++points;
+          continue;
+        }
+        store_ = std::move(*opened);
+        caller_.emplace(*store_);
+        run_pairs(25, acknowledged);
+        wait_until_healthy();
+        for (int i = 0; i < 25; ++i) told["k" + std::to_string(i)] = body_of("k" + std::to_string(i));
+        close();
+      }
+      const bool fired = ops_.fired();
+      ops_.heal();
+      open();
+      for (const auto& [key, body] : acknowledged) {
+        if (body != "unknown") {
+          ASSERT_EQ(body_of(key), body) << key;
+        } else {
+          ASSERT_NE(body_of(key).substr(0, 5), "error") << key;
+        }
+      }
+      for (const auto& [key, what] : told) {
+        const std::string expected = what == "processing" ? "unknown" : what;
+        ASSERT_EQ(body_of(key), expected) << key << ": the store said otherwise before the restart";
+      }
+      close();
+      if (!fired) break;
+      ++points;
+    }
+    EXPECT_GT(points, 80u) << "the run is too short to mean anything";
+  }
+
+  FaultyFileOps ops_;
+};
+
+TEST_F(FaultTest, AnyOneOperationMayFailWithAnError) { sweep(Kind::error, EIO); }
+TEST_F(FaultTest, AnyOneOperationMayFindTheDiskFull) { sweep(Kind::error, ENOSPC); }
+TEST_F(FaultTest, AnyOneWriteMayBeShort) { sweep(Kind::short_write, EIO); }
+TEST_F(FaultTest, AnyOneFailedSyncMayLoseWhatItShouldHaveSynced) { sweep(Kind::lost_sync, EIO); }
+
+TEST_F(FaultTest, WhileSyncsFailEverythingIsUnavailableAndThenServiceIsBack) {
+  open();
+  const Record before = must_complete("before", "answer");
+  const Record held = must_claim("held");
+  ops_.break_syncs(true);
+  const Result<ClaimReply> lost = caller_->claim(request("lost"));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Errc::unavailable);
+  EXPECT_FALSE(store_->health().ok);
+  EXPECT_EQ(caller_->lookup(before.scope).error().code, Errc::unavailable);
+  EXPECT_EQ(caller_->complete(held, "late").error().code, Errc::unavailable);
+  ops_.break_syncs(false);
+  wait_until_healthy();
+  EXPECT_EQ(body_of("before"), "answer");
+  EXPECT_EQ(caller_->lookup(request("lost").scope).error().code, Errc::not_found);
+  EXPECT_TRUE(caller_->complete(held, "late"));
+  open();
+  EXPECT_EQ(body_of("held"), "late");
+  EXPECT_EQ(caller_->lookup(request("lost").scope).error().code, Errc::not_found);
+}
+
+TEST_F(FaultTest, AFullDiskRefusesClaimsAndStillTakesTheOutcomesOfThoseMade) {
+  options_.segment_bytes = 256 << 10;
+  open();
+  wait_until_healthy();
+  std::vector<Record> made;
+  ops_.fill_disk(true);
+  for (int i = 0; i < 20'000; ++i) {
+    const Result<ClaimReply> claimed = caller_->claim(request("k" + std::to_string(i)));
+    if (!claimed) {
+      EXPECT_EQ(claimed.error().code, Errc::refused) << claimed.error().message;
+      break;
+    }
+    made.push_back(claimed->record);
+    if (made.size() % 4 == 0) {  // most are done by and by; the last ones stay open
+      for (std::size_t j = made.size() - 4; j < made.size() && i < 300; ++j)
+        ASSERT_TRUE(caller_->complete(made[j], "x"));
+    }
+  }
+  EXPECT_FALSE(store_->health().takes_claims);
+  std::size_t open_claims = 0;
+  for (const Record& mine : made) {
+    const Result<Record> state = caller_->lookup(mine.scope);
+    ASSERT_TRUE(state);
+    if (state->state != State::processing) continue;
+    ++open_claims;
+    const Result<Record> done = caller_->complete(mine, "outcome");
+    if (open_claims <= 100) ASSERT_TRUE(done) << done.error().message;
+  }
+  EXPECT_GT(open_claims, 0u);
+  ops_.fill_disk(false);
+  wait_until_healthy();
+  EXPECT_TRUE(caller_->claim(request("after")));
+}
+
+}  // namespace
+}  // namespace onceward::embedded

@@ -1,0 +1,147 @@
+// For tests: file operations that fail when told to. Any thread.
+#pragma once
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "stores/embedded/file_ops.hpp"
+
+namespace onceward::embedded {
+
+class FaultyFileOps final : public FileOps {
+ public:
+  enum class Kind { error, short_write, lost_sync };
+
+  // The n-th change of the disk from now on (1: the next) fails, once.
+  void fail_at(std::uint64_t n, Kind kind, int error = EIO) {
+    const std::lock_guard lock(mutex_);
+    fail_at_ = changes_ + n;
+    kind_ = kind;
+    error_ = error;
+  }
+  void heal() {
+    const std::lock_guard lock(mutex_);
+    fail_at_ = 0;
+  }
+  // Allocating fails as on a full disk, until healed.
+  void fill_disk(bool full) {
+    const std::lock_guard lock(mutex_);
+    full_ = full;
+  }
+  // Every sync fails until healed.
+  void break_syncs(bool broken) {
+    const std::lock_guard lock(mutex_);
+    broken_ = broken;
+  }
+  std::uint64_t changes() const {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
+  bool fired() const {
+    const std::lock_guard lock(mutex_);
+    return fail_at_ != 0 && changes_ >= fail_at_;
+  }
+
+  int open(const std::string& path, int flags) override {
+    if (const int error = due(); error != 0) return -error;
+    return FileOps::open(path, flags);
+  }
+  std::int64_t pwrite(int file, const char* from, std::size_t count, std::uint64_t offset) override {
+    const int error = due();
+    if (error != 0 && kind() == Kind::short_write && count > 1) {
+      note(file, offset, count / 2);
+      return FileOps::pwrite(file, from, count / 2, offset);
+    }
+    if (error != 0) return -error;
+    note(file, offset, count);
+    return FileOps::pwrite(file, from, count, offset);
+  }
+  int fdatasync(int file) override {
+    const int error = due();
+    if (error != 0 || broken()) {
+      if (kind() == Kind::lost_sync) lose(file);
+      return -(error != 0 ? error : EIO);
+    }
+    forget(file);
+    return 0;  // no test of this cuts the power, and real syncs take long
+  }
+  int fallocate(int file, std::uint64_t bytes) override {
+    if (const int error = due(); error != 0) return -error;
+    if (full()) return -ENOSPC;
+    return FileOps::fallocate(file, bytes);
+  }
+  int truncate(int file, std::uint64_t bytes) override {
+    if (const int error = due(); error != 0) return -error;
+    return FileOps::truncate(file, bytes);
+  }
+  int rename(const std::string& from, const std::string& to) override {
+    if (const int error = due(); error != 0) return -error;
+    return FileOps::rename(from, to);
+  }
+  int unlink(const std::string& path) override {
+    if (const int error = due(); error != 0) return -error;
+    return FileOps::unlink(path);
+  }
+  int sync_folder(const std::string&) override {
+    if (const int error = due(); error != 0) return -error;
+    return 0;
+  }
+  void close(int file) override {
+    forget(file);
+    FileOps::close(file);
+  }
+
+ private:
+  struct Range {
+    std::uint64_t offset;
+    std::size_t count;
+  };
+
+  int due() {
+    const std::lock_guard lock(mutex_);
+    ++changes_;
+    return fail_at_ != 0 && changes_ == fail_at_ ? error_ : 0;
+  }
+  bool full() const {
+    const std::lock_guard lock(mutex_);
+    return full_;
+  }
+  bool broken() const {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+  Kind kind() const {
+    const std::lock_guard lock(mutex_);
+    return kind_;
+  }
+  void note(int file, std::uint64_t offset, std::size_t count) {
+    const std::lock_guard lock(mutex_);
+    unsynced_[file].push_back({offset, count});
+  }
+  void forget(int file) {
+    const std::lock_guard lock(mutex_);
+    unsynced_.erase(file);
+  }
+  // What a failed sync can mean: the system reports the error once and drops the pages.
+  void lose(int file) {
+    const std::lock_guard lock(mutex_);
+    for (const Range& range : unsynced_[file]) {
+      const std::string zeros(range.count, '\0');
+      FileOps::pwrite(file, zeros.data(), zeros.size(), range.offset);
+    }
+    unsynced_.erase(file);
+  }
+
+  mutable std::mutex mutex_;
+  std::uint64_t changes_ = 0;
+  std::uint64_t fail_at_ = 0;
+  Kind kind_ = Kind::error;
+  int error_ = EIO;
+  bool full_ = false;
+  bool broken_ = false;
+  std::map<int, std::vector<Range>> unsynced_;
+};
+
+}  // namespace onceward::embedded

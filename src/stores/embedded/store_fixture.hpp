@@ -1,0 +1,126 @@
+// For tests: a store in a temporary folder and its verbs as blocking calls.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "base/sha256.hpp"
+#include "core/scope.hpp"
+#include "stores/embedded/embedded_store.hpp"
+#include "support/fakes.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace onceward::embedded {
+
+inline ClaimRequest request_for(const std::string& key, Timestamp now, const std::string& owner = "owner") {
+  ClaimRequest request;
+  request.scope = scope_of("tenant", "caller", "orders.create", key, "");
+  request.operation_id = make_operation_id(request.scope, now, 7);
+  const auto nonce = sha256(owner + "/" + key);
+  std::copy_n(nonce.begin(), request.owner.data.size(), request.owner.data.begin());
+  request.fingerprint = {1, Digest{sha256("body")}};
+  request.request =
+      std::make_shared<const RequestInfo>(RequestInfo{"tenant", "orders.create", "0123abcd", {}});
+  request.lease = std::chrono::seconds(30);
+  request.max_hold = std::chrono::minutes(10);
+  request.ttl = std::chrono::hours(24);
+  return request;
+}
+
+// The verbs of one store, each waited for. One thread.
+class Caller {
+ public:
+  explicit Caller(Store& store) : store_(store) {}
+  Result<ClaimReply> claim(const ClaimRequest& request) {
+    return executor_.call<ClaimReply>([&](auto& reply) { return store_.claim(request, reply); });
+  }
+  Result<Record> complete(const Record& mine, const std::string& body, std::optional<Duration> ttl = {}) {
+    auto response = std::make_shared<const Response>(Response{201, false, "A: b\r\n", body});
+    const CompleteRequest request{fence_of(mine), State::succeeded, std::move(response), ttl};
+    return executor_.call<Record>([&](auto& reply) { return store_.complete(request, reply); });
+  }
+  Result<Record> release(const Record& mine) {
+    const ReleaseRequest request{fence_of(mine), false};
+    return executor_.call<Record>([&](auto& reply) { return store_.release(request, reply); });
+  }
+  Result<Record> lookup(const Scope& scope) {
+    return executor_.call<Record>([&](auto& reply) { return store_.lookup(scope, reply); });
+  }
+  Result<Record> lookup(const OperationId& id) {
+    return executor_.call<Record>([&](auto& reply) { return store_.lookup(id, reply); });
+  }
+  PurgeReply purge_all(PurgeRequest request = {}) {
+    PurgeReply total;
+    for (int step = 0; step < 10'000; ++step) {
+      const auto reply = executor_.call<PurgeReply>([&](auto& r) { return store_.purge(request, r); });
+      if (!reply) {
+        ADD_FAILURE() << reply.error().message;
+        return total;
+      }
+      total.removed += reply->removed;
+      total.receipts += reply->receipts;
+      if (reply->cursor.empty()) return total;
+      request.cursor = reply->cursor;
+    }
+    ADD_FAILURE() << "the purge never ends";
+    return total;
+  }
+  StoreStats stats() {
+    return *executor_.call<StoreStats>([&](auto& reply) { return store_.stats(reply); });
+  }
+
+ private:
+  Store& store_;
+  testing::BlockingExecutor executor_;
+};
+
+class EmbeddedTest : public ::testing::Test {
+ protected:
+  EmbeddedTest() {
+    options_.dir = folder_.path() + "/store";
+    options_.clock = &clock_;
+    options_.segment_bytes = 64 << 10;
+  }
+  Result<std::unique_ptr<EmbeddedStore>> try_open() { return open_embedded(options_); }
+  void open() {
+    close();
+    Result<std::unique_ptr<EmbeddedStore>> opened = try_open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    store_ = std::move(*opened);
+    caller_.emplace(*store_);
+  }
+  void close() {
+    caller_.reset();
+    store_.reset();
+  }
+  ClaimRequest request(const std::string& key, const std::string& owner = "owner") {
+    return request_for(key, clock_.now(), owner);
+  }
+  Record must_claim(const std::string& key) {
+    const Result<ClaimReply> reply = caller_->claim(request(key));
+    if (!reply || !reply->granted) {
+      ADD_FAILURE() << "not claimed: " << (reply ? "refused" : reply.error().message);
+      return {};
+    }
+    return reply->record;
+  }
+  Record must_complete(const std::string& key, const std::string& body, std::optional<Duration> ttl = {}) {
+    const Record mine = must_claim(key);
+    const Result<Record> done = caller_->complete(mine, body, ttl);
+    if (!done) ADD_FAILURE() << done.error().message;
+    return done ? *done : Record{};
+  }
+  std::string body_of(const std::string& key) {
+    const Result<Record> record = caller_->lookup(request(key).scope);
+    if (!record)
+      return "error " + std::to_string(static_cast<int>(record.error().code)) + " " + record.error().message;
+    return record->response ? record->response->body : std::string(to_string(record->state));
+  }
+
+  testing::TemporaryFolder folder_;
+  testing::FakeClock clock_;
+  EmbeddedOptions options_;
+  std::unique_ptr<EmbeddedStore> store_;
+  std::optional<Caller> caller_;
+};
+
+}  // namespace onceward::embedded
