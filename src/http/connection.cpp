@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t head_room = 4 * 1024;        // by which the block grows for a long head
 constexpr std::size_t body_room = 4 * 1024;        // kept free behind a head for reading its body
+constexpr std::size_t kept_bytes = 4 * 1024;       // of an answer's head, while the connection idles
 constexpr std::size_t linger_bytes = 1024 * 1024;  // read and thrown away after a refusal
 constexpr Duration linger_time = std::chrono::seconds(2);
 
@@ -40,6 +41,7 @@ Task<bool> Connection::wait_for_request() {
   head_.clear();
   keep_alive_ = true;
   held_ = false;
+  if (out_.capacity() > kept_bytes) out_ = {};
   co_await stream_.breathe();
   if (!in_.empty()) co_return true;
   const MonoTime deadline = in(server_.limits.idle_timeout);

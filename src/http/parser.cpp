@@ -40,9 +40,13 @@ class Cursor {
   const char* end_;
 };
 
+constexpr std::size_t headers_max = 256;
+constexpr std::string_view too_many = "too many header lines";
+
 // Returns static text when the lines are bad; empty when they are fine up to the empty line.
 std::string_view take_headers(Cursor& cursor, HeaderList& headers) {
   while (!cursor.take_line_end()) {
+    if (headers.size() == headers_max) return too_many;
     const std::string_view name = cursor.take_while(is_token_char);
     if (name.empty()) return "a header line without a valid name";
     if (!cursor.take(":")) return "a header name with an invalid character";
@@ -101,7 +105,8 @@ HeadParse parse_request_head(std::string_view input, RequestHead& out) {
   out.minor = take_version(cursor);
   if (out.minor == -2) return bad("only HTTP/1.0 and HTTP/1.1 are spoken here", 505);
   if (out.minor < 0 || !cursor.take_line_end()) return bad("the request line has no valid version");
-  if (const std::string_view detail = take_headers(cursor, out.headers); !detail.empty()) return bad(detail);
+  if (const std::string_view detail = take_headers(cursor, out.headers); !detail.empty())
+    return bad(detail, detail == too_many ? 431 : 400);
 
   const Framing framing = check_framing(out);
   if (!framing.ok()) return bad(framing.detail, framing.answer);

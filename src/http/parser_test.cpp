@@ -50,6 +50,16 @@ TEST(Parser, AnAbsoluteTargetBecomesItsPath) {
   EXPECT_EQ(head.host, "shop");
 }
 
+TEST(Parser, TheNumberOfHeaderLinesIsBounded) {
+  std::string lines;
+  for (int i = 0; i < 255; ++i) lines += "a:\r\n";
+  RequestHead head;
+  const std::string start = "GET / HTTP/1.1\r\nHost: h\r\n";
+  EXPECT_EQ(parse_request_head(start + lines + "\r\n", head).status, HeadParse::Status::done);
+  const std::string more = start + lines + "a:\r\n\r\n";
+  EXPECT_EQ(parse_request_head(more, head).answer, 431);
+}
+
 struct KeepAliveCase {
   const char* version;
   const char* line;

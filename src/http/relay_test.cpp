@@ -122,6 +122,28 @@ TEST_F(RelayTest, ContinueIsAnsweredHere) {
   EXPECT_EQ(body_of(client.read_answer()), "ok");
 }
 
+TEST_F(RelayTest, BothDirectionsFlowAtTheSameTime) {
+  start();
+  Raw client = server->connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  Raw peer = listener.accept();
+  peer.read_until("\r\n\r\n");
+  peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  client.read_until("\r\n\r\n");
+  for (int i = 0; i < 5; ++i) {
+    client.send("4\r\nping\r\n");
+    EXPECT_EQ(peer.read_until("ping\r\n"), "4\r\nping\r\n");
+    peer.send("4\r\npong\r\n");
+    EXPECT_EQ(client.read_until("pong\r\n"), "4\r\npong\r\n");
+  }
+  client.send("0\r\n\r\n");
+  EXPECT_EQ(peer.read_until("0\r\n\r\n"), "0\r\n\r\n");
+  peer.send("0\r\n\r\n");
+  EXPECT_EQ(client.read_until("0\r\n\r\n"), "0\r\n\r\n");
+  wait_for(1);
+  EXPECT_EQ(last_outcome, RelayOutcome::done);
+}
+
 TEST_F(RelayTest, AnEarlyAnswerStopsTheUpload) {
   start();
   Raw client = server->connect();

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t pieces_max = 4;
 constexpr std::size_t record_bytes = 16 * 1024;
 
+// Small pieces joined, so that head and body share a TLS record. Of the thread and not of the stream: a
+// retry joins the same bytes again, and an idle connection must be small.
+thread_local std::string joined;
+
 // Drops what was taken from the front of the pieces.
 void drop_front(std::span<std::string_view> pieces, std::size_t bytes) {
   for (std::string_view& piece : pieces) {
@@ -136,9 +140,9 @@ IoResult Stream::try_write_tls(std::span<std::string_view> pieces) {
   std::size_t total = 0;
   for (std::string_view piece : pieces) total += piece.size();
   if (data.size() < total && total <= record_bytes) {
-    tls_record_.clear();
-    for (std::string_view piece : pieces) tls_record_.append(piece);
-    data = tls_record_;
+    joined.clear();
+    for (std::string_view piece : pieces) joined.append(piece);
+    data = joined;
   }
   ERR_clear_error();
   const int n =
@@ -278,8 +282,8 @@ void Stream::interrupt_read() {
   read_.interrupted = true;
   if (!read_.waiting) return;
   // By the timer and not a post, because a timer can be cancelled should the stream end before it fires.
-  read_.deadline = MonoTime::min();
-  worker_.arm(timer_, MonoTime::min());
+  read_.deadline = MonoTime{};
+  worker_.arm(timer_, MonoTime{});
 }
 
 }  // namespace onceward::http

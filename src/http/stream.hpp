@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -100,7 +99,6 @@ class Stream final : Watch {
   DeadlineTimer timer_;
   std::uint64_t plain_bytes_out_ = 0;
   TlsSession tls_;
-  std::string tls_record_;  // small pieces joined, so that head and body share a record
 };
 
 class Stream::Wait {

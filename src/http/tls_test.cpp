@@ -131,12 +131,14 @@ TEST_F(TlsTest, RequestsPassThroughBothSides) {
     options.ca_file = authority.cert("ca");
     front->make_upstream(options);
     Raw client = front->connect();
+    const Upstream& upstream = *front->upstream;
     for (const std::size_t bytes : {std::size_t{5}, std::size_t{3'000'000}, std::size_t{7}}) {
       const std::string body(bytes, 'x');
       const std::string answer = ask(client, body);
       EXPECT_EQ(status_of(answer), "200");
       EXPECT_TRUE(answer.ends_with("\r\n\r\n" + body)) << bytes;
     }
+    front->worker.run([&] { EXPECT_EQ(upstream.idle(), 1U) << "the connection is reused"; });
   }
   EXPECT_TRUE(seen.tls);
   EXPECT_EQ(seen.certificate_subject, "");

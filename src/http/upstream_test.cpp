@@ -254,6 +254,32 @@ TEST_F(UpstreamTest, NamesAreResolvedOffTheWorkersThread) {
   EXPECT_EQ(upstream->in_use(), 1U);
 }
 
+TEST_F(UpstreamTest, ANameThatDoesNotExistIsAnError) {
+  UpstreamOptions options;
+  options.url = "http://name.invalid:1";
+  options.connect_timeout = 5s;
+  make(options);
+  const std::string error = worker.run<std::string>([&]() -> Task<std::string> {
+    auto made = co_await upstream->connect(Worker::now() + 5s);
+    co_return made ? "" : made.error().message;
+  });
+  EXPECT_TRUE(error.find("name.invalid") != std::string::npos) << error;
+}
+
+TEST_F(UpstreamTest, IdleConnectionsPastTheirTimeAreClosed) {
+  UpstreamOptions options;
+  options.idle_timeout = 20ms;
+  make(options);
+  connect();
+  Raw peer = listener.accept();
+  ASSERT_EQ(send(), Sent::ok);
+  peer.read_until("\r\n\r\nab");
+  peer.send("HTTP/1.1 204 X\r\n\r\n");
+  ASSERT_EQ(read_head(), HeadStatus::head);
+  release();
+  EXPECT_TRUE(peer.at_end());
+}
+
 TEST_F(UpstreamTest, WhoComesOverTheLimitWaitsForItsTurn) {
   UpstreamOptions options;
   options.max_connections = 1;
