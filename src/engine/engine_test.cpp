@@ -192,6 +192,20 @@ TEST_F(EngineTest, forward_executes_an_unknown_key_again_at_a_higher_epoch) {
   EXPECT_EQ(second->last_grant.epoch, 2u);
 }
 
+TEST_F(EngineTest, a_forwarded_key_stays_bound_to_its_request_when_a_later_attempt_was_not_sent) {
+  policy.on_unknown = OnUnknown::forward;
+  start(command("one"), work(NoAnswer{{UnknownCause::timeout, 0, 0}}));  // may have executed
+  time.run();
+  start(command("one"), work(NotSent{"closed"}));
+  time.run();
+  auto other = work();
+  auto told = start(command("two"), other);
+  time.run();
+  EXPECT_EQ(other->executed, 0);
+  ASSERT_TRUE(told->as<Rejected>());
+  EXPECT_EQ(told->as<Rejected>()->why, Rejection::mismatch);
+}
+
 TEST_F(EngineTest, a_record_of_an_older_fingerprint_version_is_compared_under_it) {
   start(command("body"), work(answer_of(201, "made")));
   time.run();

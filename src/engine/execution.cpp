@@ -30,6 +30,10 @@ Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& ex
   co_return result;
 }
 
+// Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have
+// executed under this key and operation, so the key stays with its request.
+bool may_unbind(const ClaimRequest& request, Epoch epoch) { return epoch == 1 || !request.take_unknown; }
+
 // A claim whose fate was never learned may stand in the store with nobody behind it. Nothing was sent
 // for it, so whoever finds it under its owner's name may free it; until then it blocks its key.
 Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRequest request) {
@@ -40,7 +44,7 @@ Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRe
         executor, [&](auto& reply) { return store.lookup(request.scope, reply); });
     if (!found && found.error().code != Errc::not_found) continue;
     if (!found || found->owner != request.owner) continue;  // a slow write may still arrive: look again
-    const ReleaseRequest release{fence_of(*found), true};
+    const ReleaseRequest release{fence_of(*found), may_unbind(request, found->epoch)};
     const Result<Record> freed =
         co_await store_call<Record>(executor, [&](auto& reply) { return store.release(release, reply); });
     if (freed || !is_worth_repeating(freed.error())) co_return;
@@ -204,7 +208,8 @@ Task<> Engine::Execution::execute(Record record) {
   if (!keeper_.is_held()) {
     // Paused past the lease before anything was sent: others may think that we are gone.
     work_->stand_down();
-    (void)co_await release({fence_of(record), true});  // if it fails, the key is held as unknown: safe
+    const bool unbind = may_unbind(request_, record.epoch);
+    (void)co_await release({fence_of(record), unbind});  // if it fails, the key is held as unknown: safe
     co_await keeper_.stop();
     const Outcome lost = StoreFailed{{Errc::stale, "the lease ended before the request could be sent"}};
     finish(Again{}, lost);
@@ -282,7 +287,8 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
 
 Task<> Engine::Execution::not_sent(Record record, NotSent nothing) {
   const Executed told{record, nothing, false};
-  (void)co_await write_outcome(told, [&] { return release({fence_of(record), true}); });
+  const bool unbind = may_unbind(request_, record.epoch);
+  (void)co_await write_outcome(told, [&] { return release({fence_of(record), unbind}); });
   co_await keeper_.stop();
   finish(Again{}, Outcome(Unreachable{std::move(nothing.message)}));
 }
