@@ -177,7 +177,8 @@ std::string read_file(const std::string& name, std::string& text) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"), std::fclose);
   if (!file) return "cannot be read: " + std::string(std::strerror(errno));
   std::array<char, 8192> buffer;
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), file.get())) > 0;) {
+  for (std::size_t n = buffer.size(); n == buffer.size();) {  // a short read is the end, or an error
+    n = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), n);
     if (text.size() > bytes_max) return "is larger than 4 MiB";
   }
