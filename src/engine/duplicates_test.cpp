@@ -189,6 +189,30 @@ TEST_F(EngineTest, a_request_that_was_told_to_come_back_never_executes_for_those
   EXPECT_EQ(patient->executed, 1);
 }
 
+TEST_F(EngineTest, a_caller_whose_time_is_up_while_it_asks_for_the_key_is_told_what_came_of_it) {
+  const Record theirs = claim_elsewhere();
+  auto w = work();
+  auto told = start(command("body", 1500ms), w);
+  time.run();
+  w->is_ready = false;
+  w->prepare_takes = 1s;  // from the poll at 1 s until after its time is up
+  ASSERT_TRUE(release_elsewhere(theirs, false));
+  time.advance(1600ms);
+  EXPECT_EQ(told->times, 0);
+  time.advance(1s);
+  EXPECT_EQ(w->executed, 1);
+  EXPECT_TRUE(told->as<Executed>());
+}
+
+TEST_F(EngineTest, a_leader_that_polls_waits_no_longer_than_it_has_time) {
+  claim_elsewhere();
+  auto told = start(command("body", 3500ms), work());
+  time.advance(3499ms);
+  EXPECT_EQ(told->times, 0);
+  time.advance(1ms);
+  EXPECT_TRUE(told->as<StillRunning>());
+}
+
 TEST_F(EngineTest, a_caller_that_got_the_key_after_waiting_is_told_the_answer_and_not_that_time_is_up) {
   const Record theirs = claim_elsewhere();
   auto told = start(command("body", 3s), work(answer_of(201, "mine"), 10s));

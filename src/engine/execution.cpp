@@ -91,6 +91,7 @@ Task<> Engine::Execution::lead() {
     // Who was told that it differs or that its time is up must not execute afterwards: whoever still
     // waits goes on with its own work.
     if (!engine_.flights_.has_leader(flight_)) break;
+    engine_.flights_.leader_stays(flight_);
   }
   engine_.flights_.end(flight_, Again{});
 }
@@ -204,7 +205,6 @@ Task<> Engine::Execution::execute(Record record) {
   const MonoTime hold_until = asked_at_ + policy.max_hold;
   keeper_.start(fence_of(record), policy.lease, asked_at_, hold_until);
   engine_.flights_.in_progress(flight_, record, true);
-  engine_.flights_.leader_runs(flight_);
   if (!keeper_.is_held()) {
     // Paused past the lease before anything was sent: others may think that we are gone.
     work_->stand_down();

@@ -69,6 +69,7 @@ void unlink(W*& head, W& waiter, W* W::* previous, W* W::* next) {
 Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   waiter.flights_ = this;
   waiter.scope_ = flight.scope_;
+  waiter.deadline_ = clock_.mono() + waiter.wait_;
   Shard& shard = shard_of(flight.scope_);
   std::lock_guard lock(shard.mutex);
   const auto [entry, is_first] = shard.flights.try_emplace(flight.scope_, &flight);
@@ -90,7 +91,7 @@ Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   waiter.linked_ = true;
   waiter.follows_ = true;
   // Without time to wait it stays until the store has said what the key is doing, which is soon.
-  if (waiter.wait_ > no_time) waiter.executor_.arm(waiter.alarm_, clock_.mono() + waiter.wait_);
+  if (waiter.wait_ > no_time) waiter.executor_.arm(waiter.alarm_, waiter.deadline_);
   return Joined::follows;
 }
 
@@ -116,11 +117,11 @@ void Flights::leader_waits(Flight& flight, const Record& record) {
   Waiter* leader = flight.leader_;
   if (!leader) return;
   if (leader->differs_from(record)) return tell_leader(flight, Settled{record});
-  if (leader->wait_ <= no_time) return tell_leader(flight, TimeUp{record});
-  if (!leader->alarm_.armed()) leader->executor_.arm(leader->alarm_, clock_.mono() + leader->wait_);
+  if (leader->deadline_ <= clock_.mono()) return tell_leader(flight, TimeUp{record});
+  leader->executor_.arm(leader->alarm_, leader->deadline_);
 }
 
-void Flights::leader_runs(Flight& flight) {
+void Flights::leader_stays(Flight& flight) {
   if (Waiter* leader = flight.leader_) leader->executor_.cancel(leader->alarm_);
 }
 

@@ -51,6 +51,7 @@ class Waiter : Completion {
   Executor& executor_;
   const Fingerprint fingerprint_;
   const Duration wait_;
+  MonoTime deadline_{};
   Alarm alarm_;
   std::coroutine_handle<> waiting_;
   Flights* flights_ = nullptr;
@@ -94,8 +95,9 @@ class Flights {
   void in_progress(Flight& flight, const Record& record, bool here);
   // The leader has to wait like everybody else: the key is in progress elsewhere.
   void leader_waits(Flight& flight, const Record& record);
-  // The leader's own work runs: from here on it waits for its answer, however long that takes.
-  void leader_runs(Flight& flight);
+  // The leader asks for the key again: it stays for what comes of it, however long that takes, because
+  // nobody who was told to come back may execute afterwards.
+  void leader_stays(Flight& flight);
   // Tells the leader its outcome; the flight goes on.
   void tell_leader(Flight& flight, News news);
   // The flight leaves the table and every follower is told.
