@@ -152,9 +152,9 @@ class Recovery {
       const Timestamp gone = entry.damaged ? Timestamp::max() : entry.gone_at;
       segment.damaged.push_back({entry.prefix, gone, entry.offset, entry.payload_bytes, damaged_state, ~0u});
     } else if (entry.kind == EntryKind::removal) {
-      segment.slots[entry.scope] = {entry.offset, entry.payload_bytes, removed_state};
+      segment.slots.set(entry.scope, {entry.offset, entry.payload_bytes, removed_state});
     } else {
-      segment.slots[entry.scope] = slot_of(entry.record, entry.offset, entry.payload_bytes);
+      segment.slots.set(entry.scope, slot_of(entry.record, entry.offset, entry.payload_bytes));
     }
   }
 
@@ -272,7 +272,7 @@ class Recovery {
 
 }  // namespace
 
-std::vector<IndexEntry> index_entries(const ScopeMap<Slot>& slots, const std::vector<IndexEntry>& damaged) {
+std::vector<IndexEntry> index_entries(const SlotMap& slots, const std::vector<IndexEntry>& damaged) {
   std::vector<IndexEntry> entries = damaged;
   entries.reserve(entries.size() + slots.size());
   for (const auto& [scope, slot] : slots) {

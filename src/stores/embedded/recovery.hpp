@@ -12,7 +12,7 @@ struct RecoveredSegment {
   std::uint64_t file_bytes = 0;
   bool header_damaged = false;
   ScanResult scan;
-  ScopeMap<Slot> slots;
+  SlotMap slots;
   std::vector<IndexEntry> damaged;
 };
 
@@ -31,6 +31,6 @@ struct Recovered {
 Result<Recovered> recover(FileOps& ops, const std::string& folder, bool repair);
 
 // The entries of an index file for a scanned or active segment.
-std::vector<IndexEntry> index_entries(const ScopeMap<Slot>& slots, const std::vector<IndexEntry>& damaged);
+std::vector<IndexEntry> index_entries(const SlotMap& slots, const std::vector<IndexEntry>& damaged);
 
 }  // namespace onceward::embedded

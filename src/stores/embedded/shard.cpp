@@ -72,16 +72,16 @@ Place Shard::find(const Scope& scope) const {
   }
   const std::uint64_t prefix = scope_prefix(scope);
   for (const Recent& recent : recents) {
-    const auto at = recent.slots.find(scope);
+    const Slot* at = recent.slots.find(scope);
     const IndexEntry* damage = recent.damaged.empty() ? nullptr : damage_in(recent, prefix);
-    if (damage && (at == recent.slots.end() || at->second.offset < damage->offset)) {
+    if (damage && (!at || at->offset < damage->offset)) {
       place.kind = Place::damaged;
       return place;
     }
-    if (at == recent.slots.end()) continue;
+    if (!at) continue;
     place.kind = Place::recent;
     place.segment = recent.segment;
-    place.slot = at->second;
+    place.slot = *at;
     return place;
   }
   for (const SealedPtr& one : *sealed) one->index.filter().prefetch(prefix);
@@ -97,7 +97,7 @@ void Shard::publish(Write& write) {
   const auto payload_bytes = static_cast<std::uint32_t>(write.bytes.size() - entry_header_bytes);
   switch (write.kind) {
     case EntryKind::record:
-      recent.slots[write.scope] = slot_of(write.record, write.offset, payload_bytes);
+      recent.slots.set(write.scope, slot_of(write.record, write.offset, payload_bytes));
       if (is_open(write.record.state)) {
         open[write.scope] = std::move(write.record);
       } else {
@@ -105,7 +105,7 @@ void Shard::publish(Write& write) {
       }
       break;
     case EntryKind::removal:
-      recent.slots[write.scope] = {write.offset, payload_bytes, removed_state};
+      recent.slots.set(write.scope, {write.offset, payload_bytes, removed_state});
       open.erase(write.scope);
       break;
     case EntryKind::damage: {

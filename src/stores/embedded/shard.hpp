@@ -9,6 +9,7 @@
 
 #include "core/scope.hpp"
 #include "stores/embedded/segment.hpp"
+#include "stores/embedded/slot_map.hpp"
 #include "stores/embedded/write.hpp"
 
 namespace onceward::embedded {
@@ -33,21 +34,13 @@ void for_prefix(const ScopeMap<T>& map, std::uint64_t prefix, Visit visit) {
   }
 }
 
-// Where a record's last entry in a segment is, and what purging needs to know of it.
-struct Slot {
-  std::uint32_t offset = 0;
-  std::uint32_t payload_bytes = 0;
-  std::uint8_t state = removed_state;
-  Timestamp expires_at = Timestamp::max();
-  Timestamp gone_at = Timestamp::max();
-};
 Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
 bool is_open(State state);
 
 // The in-memory index of a segment that has no index file yet: the active one, or one being sealed.
 struct Recent {
   SegmentPtr segment;
-  ScopeMap<Slot> slots;
+  SlotMap slots;
   std::vector<IndexEntry> damaged;  // whose scope is known only by prefix
 };
 

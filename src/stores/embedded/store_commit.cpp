@@ -157,7 +157,7 @@ void StoreImpl::adopt(Recovered recovered) {
   for (std::size_t i = 0; i < recovered.recents.size(); ++i) {
     RecoveredSegment& recent = recovered.recents[i];
     for (const auto& [scope, slot] : recent.slots)
-      shard_of(scope_prefix(scope)).recents[i].slots.emplace(scope, slot);
+      shard_of(scope_prefix(scope)).recents[i].slots.set(scope, slot);
     for (const IndexEntry& damage : recent.damaged)
       shard_of(damage.prefix).recents[i].damaged.push_back(damage);
   }

@@ -133,7 +133,7 @@ std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const 
       seen.push_back(scope);
     });
     for (const Recent& one : shard.recents) {
-      for_prefix(one.slots, prefix, [&](const Scope& scope, const Slot& slot) {
+      one.slots.for_prefix(prefix, [&](const Scope& scope, const Slot& slot) {
         if (is_seen(scope)) return;
         seen.push_back(scope);
         Place place;

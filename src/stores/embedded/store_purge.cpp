@@ -267,12 +267,17 @@ bool StoreImpl::is_in_newer(const SealedList& list, const Sealed& than, const Sc
 
 bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
   Shard& shard = shard_of(scope_prefix(scope));
-  bool certain = true;
-  if (is_in_newer(*cleaning.list, cleaning.sealed, scope, certain)) return true;
-  if (!certain) return false;
-  std::unique_lock lock(shard.mutex);
+  std::unique_lock lock(shard.mutex, std::defer_lock);
+  for (;;) {
+    bool certain = true;
+    if (is_in_newer(*cleaning.list, cleaning.sealed, scope, certain)) return true;
+    if (!certain) return false;
+    lock.lock();
+    if (shard.sealed == cleaning.list) break;
+    cleaning.list = shard.sealed;  // another segment was sealed meanwhile: look into that too
+    lock.unlock();
+  }
   if (shard.stopped || shard.writes.contains(scope)) return false;
-  if (shard.sealed != cleaning.list) return false;  // another segment was sealed meanwhile: next pass
   for (const Recent& recent : shard.recents) {
     if (recent.slots.contains(scope)) return true;
   }

@@ -1,0 +1,124 @@
+// Many threads on few keys, with purging and listing beside them: each key is executed by one at a time,
+// and every duplicate gets the outcome that its executor stored.
+#include <atomic>
+#include <thread>
+
+#include "stores/embedded/store_fixture.hpp"
+
+namespace onceward::embedded {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ConcurrencyTest : public EmbeddedTest {
+ protected:
+  ConcurrencyTest() {
+    options_.durability = Durability::process;
+    options_.segment_bytes = 128 << 10;
+  }
+};
+
+TEST_F(ConcurrencyTest, OfManyClaimsOfOneKeyOneIsGranted) {
+  open();
+  constexpr int threads = 4;
+  constexpr int keys = 300;
+  std::vector<std::atomic<int>> granted(keys);
+  {
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        Caller caller(*store_);
+        for (int i = 0; i < keys; ++i) {
+          const std::string key = "k" + std::to_string(i);
+          const Result<ClaimReply> reply = caller.claim(request(key, "owner" + std::to_string(t)));
+          ASSERT_TRUE(reply) << reply.error().message;
+          if (reply->granted) {
+            ++granted[static_cast<std::size_t>(i)];
+            ASSERT_TRUE(caller.complete(reply->record, "by " + std::to_string(t)));
+          }
+        }
+      });
+    }
+  }
+  for (int i = 0; i < keys; ++i) EXPECT_EQ(granted[static_cast<std::size_t>(i)].load(), 1) << i;
+  EXPECT_EQ(caller_->stats().records, static_cast<std::uint64_t>(keys));
+  EXPECT_EQ(caller_->stats().open_records, 0u);
+}
+
+TEST_F(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
+  open();
+  std::atomic<bool> done{false};
+  {
+    std::jthread house([&] {
+      Caller caller(*store_);
+      testing::BlockingExecutor executor;
+      for (int round = 0; round < 200 && !done; ++round) {
+        caller.purge_all();
+        const ListRequest page;
+        ASSERT_TRUE(executor.call<ListReply>([&](auto& r) { return store_->list(page, r); }));
+        (void)caller.stats();
+        (void)store_->health();
+        clock_.advance(500ms);
+      }
+    });
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < 3; ++t) {
+      workers.emplace_back([&, t] {
+        Caller caller(*store_);
+        for (int i = 0; i < 400; ++i) {
+          const std::string key = "t" + std::to_string(t) + "/" + std::to_string(i);
+          const Result<ClaimReply> mine = caller.claim(request(key));
+          ASSERT_TRUE(mine && mine->granted);
+          if (i % 5 == 0) {
+            ASSERT_TRUE(caller.release(mine->record));
+            const Result<ClaimReply> again = caller.claim(request(key, "second"));
+            ASSERT_TRUE(again && again->granted);
+            EXPECT_EQ(again->record.epoch, 2u);
+            ASSERT_TRUE(caller.complete(again->record, "x"));
+          } else {
+            const bool short_lived = i % 2 == 0;
+            ASSERT_TRUE(caller.complete(mine->record, std::string(300, 'x'),
+                                        short_lived ? Duration(1s) : Duration(1000h)));
+          }
+          if (i % 7 == 1) {
+            const Result<Record> found = caller.lookup(mine->record.operation_id);
+            if (i % 2 == 1) ASSERT_TRUE(found) << found.error().message;
+          }
+        }
+      });
+    }
+    workers.clear();
+    done = true;
+  }
+  open();
+  for (int t = 0; t < 3; ++t) {
+    for (int i = 1; i < 400; i += 2) {
+      if (i % 5 == 0) continue;
+      ASSERT_EQ(body_of("t" + std::to_string(t) + "/" + std::to_string(i)).size(), 300u);
+    }
+  }
+}
+
+TEST_F(ConcurrencyTest, VerbsThatWaitForOneWriteAreAllAnswered) {
+  open();
+  constexpr int threads = 6;
+  for (int round = 0; round < 50; ++round) {
+    const std::string key = "k" + std::to_string(round);
+    std::atomic<int> granted{0};
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        Caller caller(*store_);
+        const Result<ClaimReply> reply = caller.claim(request(key, std::to_string(t)));
+        ASSERT_TRUE(reply);
+        granted += reply->granted;
+        ASSERT_TRUE(caller.lookup(request(key).scope));
+      });
+    }
+    workers.clear();
+    ASSERT_EQ(granted.load(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace onceward::embedded
