@@ -71,6 +71,7 @@ def serve(tmp_path, upstream):
         return proxy.start()
 
     yield start
+    Hold.release_all()  # or a drain would have to wait for what a failed test left
     for proxy in started:
         proxy.stop()
 

@@ -126,8 +126,11 @@ def test_the_ready_line_is_one_line_and_json_when_piped(serve):
 def test_logs_to_a_pipe_are_one_json_object_per_line(serve, upstream, key):
     proxy = serve()
     proxy.post(key=key)
+    for odd in ('/a"b', "/a\\b", "/\u00ff\u00fe", "/%00%0a", "/{}[],:"):
+        proxy.post(odd, key=key)
+        proxy.get(odd, headers=[("User-Agent", 'a"b\\c\u00ff')])
     proxy.stop()
-    lines = [line for line in proxy.stderr_path.read_text().splitlines() if line.strip()]
+    lines = [line for line in proxy.stderr_path.read_text(errors="strict").splitlines() if line.strip()]
     for line in lines:
         assert isinstance(json.loads(line), dict), line
 

@@ -9,7 +9,7 @@ import pytest
 from support import behaviours, expect
 from support.behaviours import Hold
 from support.client import Connection
-from support.onceward import request_bytes
+from support.onceward import json_bytes, request_bytes
 from support.waiting import eventually
 
 CALLERS = 20
@@ -181,3 +181,20 @@ def test_a_thousand_keys_raced_by_eight_callers_each_are_a_thousand_effects(zoo,
         for connection in group:
             connection.close()
     assert [upstream.effects(f"{run}-{n}") for n in range(keys)] == [1] * keys
+
+
+def test_two_requests_racing_for_one_key_one_executes_and_the_other_is_told_apart(zoo, upstream, key):
+    bodies = [{"amount": number % 2} for number in range(CALLERS)]
+    left, lock = list(bodies), threading.Lock()
+
+    def post():
+        with lock:
+            body = left.pop()
+        return body, zoo.post("/wait", key=key, json=body)
+
+    results = all_at_once(CALLERS, post)
+    eventually(lambda: len(results) == CALLERS, what="everybody to be answered")
+    request, = upstream.of_key(key)
+    for body, response in results:
+        assert response.status == (201 if json_bytes(body) == request.body else 422), response
+    assert sum(response.status == 201 and not response.replayed for _, response in results) == 1

@@ -185,3 +185,11 @@ def test_a_key_in_a_trailer_is_not_a_key(memory_zoo, upstream, key):
         connection.send(request + f"1\r\nx\r\n0\r\nIdempotency-Key: {key}\r\n\r\n".encode())
         expect.problem(connection.read("POST"), 400, "MISSING_IDEMPOTENCY_KEY")
     assert not upstream.of_script(script)
+
+
+@pytest.mark.parametrize("target", ["http://api.test/required", "http://api.test/required?a=1",
+                                    "HTTP://API.TEST/required"])
+def test_an_absolute_target_is_no_way_around_a_required_key(memory_zoo, upstream, target):
+    script = upstream.script(behaviours.numbered_answer)
+    assert memory_zoo.request("POST", target, json={}, script=script).status == 400
+    assert not upstream.of_script(script)

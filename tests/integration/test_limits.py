@@ -6,7 +6,7 @@ import time
 import pytest
 
 from support import expect
-from support.behaviours import answer, close, numbered_answer
+from support.behaviours import Hold, answer, close, numbered_answer
 from support.client import Closed, Malformed, build
 from support.onceward import request_bytes
 from support.waiting import eventually
@@ -201,3 +201,18 @@ def test_a_caller_that_makes_too_many_keys_is_429(serve_if_able, key):
     assert proxy.post(key=f"{key}-0", authorization="Bearer b").status == 201, "another caller has its own quota"
     eventually(lambda: proxy.post(key=f"{key}-11", authorization="Bearer a").status == 201, within=5.0, every=0.2,
                what="the quota to refill")
+
+
+def test_a_replay_needs_no_connection_to_the_upstream(serve, own_upstream, key):
+    proxy = serve(to={"url": own_upstream.url, "max_connections": 1}, workers=1)
+    stored = expect.first_answer(proxy.post(key=f"{key}-stored"))
+    hold = Hold()
+    held = proxy.post_in_background(key=f"{key}-held", script=own_upstream.script(hold))
+    hold.wait_reached()
+    queued = proxy.post_in_background(key=f"{key}-queued")
+    expect.replay_of(proxy.post(key=f"{key}-stored"), stored)
+    assert proxy.post(key=f"{key}-stored", json={"other": 1}).status == 422
+    assert own_upstream.effects(f"{key}-queued") == 0
+    hold.release()
+    expect.first_answer(held.result())
+    expect.first_answer(queued.result())

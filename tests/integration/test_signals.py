@@ -13,7 +13,7 @@ from support.client import Connection
 from support.onceward import request_bytes
 from support.waiting import eventually, holds_for
 from support.wire import Closed, Malformed
-from support.zoo import WAIT_NOT, operation
+from support.zoo import WAIT_LONG, WAIT_NOT, operation
 
 
 class Load(threading.Thread):
@@ -175,3 +175,48 @@ def test_records_are_kept_across_a_reload(serve, key):
     proxy.write_config()
     proxy.reload()
     holds_for(lambda: expect.replay_of(proxy.post(key=key), first), 0.5)
+
+
+def test_those_who_wait_are_answered_before_a_drain_ends(serve, upstream, key):
+    proxy = serve("file", [operation("/wait", in_progress=WAIT_LONG)])
+    hold = Hold()
+    first = proxy.post_in_background("/wait", key=key, script=upstream.script(hold))
+    hold.wait_reached()
+    waiting = [proxy.post_in_background("/wait", key=key) for _ in range(3)]
+    holds_for(lambda: not any(waiter.done for waiter in waiting), 0.5, what="the duplicates to wait")
+    proxy.signal(signal.SIGTERM)
+    eventually(lambda: refused(proxy), what="new connections to be refused")
+    hold.release()
+    answered = expect.first_answer(first.result())
+    for waiter in waiting:
+        expect.replay_of(waiter.result(), answered)
+    assert proxy.ended_with() == 0
+    assert upstream.effects(key) == 1
+
+
+def test_a_drain_does_not_wait_for_an_answer_that_nobody_waits_for(serve, upstream, key):
+    """The client has had its 504; the upstream may take minutes more. The record is left unknown, not processing."""
+    proxy = serve("file", to={"url": upstream.url, "timeout": "1s"})
+    hold = Hold()
+    expect.problem(proxy.post(key=key, script=upstream.script(hold)), 504, "IDEMPOTENCY_OUTCOME_UNKNOWN")
+    began = time.monotonic()
+    proxy.signal(signal.SIGTERM)
+    assert proxy.ended_with() == 0
+    assert time.monotonic() - began < 5.0
+    hold.release()
+    proxy.restart()
+    expect.problem(proxy.post(key=key), 409, "IDEMPOTENCY_OUTCOME_UNKNOWN")
+    assert upstream.effects(key) == 1
+
+
+def test_a_second_signal_does_not_lose_what_the_first_was_draining(serve, upstream, key):
+    proxy = serve("file")
+    hold = Hold()
+    first = proxy.post_in_background(key=key, script=upstream.script(hold))
+    hold.wait_reached()
+    proxy.signal(signal.SIGTERM)
+    eventually(lambda: refused(proxy), what="new connections to be refused")
+    proxy.signal(signal.SIGHUP)
+    hold.release()
+    expect.first_answer(first.result())
+    assert proxy.ended_with() == 0
