@@ -18,14 +18,13 @@ void Judge::stored(const Record& after, bool forward) {
     begins(after, forward);
   } else if (is_late_claim(known->second, after)) {
     known->second.purged = false;
-    known->second.outcome = nullptr;
   } else {
     goes_on(known->second, after);
   }
   Truth& truth = truths_[after.operation_id];
   truth.last = after;
   truth.granted.insert(after.epoch);
-  if (after.response && !truth.outcome) truth.outcome = after.response;
+  if (after.response && !contains(truth.outcomes, *after.response)) truth.outcomes.push_back(after.response);
 }
 
 // A claim that was lost on its way, asked again and long over can still arrive: the key is then held
@@ -132,6 +131,10 @@ void Judge::check_gentle(const Record& at_the_end) {
         "I10: a claim whose reply was lost was left with nobody behind it");
 }
 
+bool Judge::contains(const Responses& responses, const Response& wanted) {
+  return std::ranges::any_of(responses, [&](const auto& response) { return *response == wanted; });
+}
+
 void Judge::is_for(const Call& call, const Response& response) {
   check(response.body.starts_with(call.who.text()), "I8: an answer to another tenant, caller or request");
 }
@@ -156,13 +159,13 @@ void Judge::told_executed(Call& call, const Executed& executed) {
   if (!answer || known == truths_.end()) return;
   const Truth& truth = known->second;
   is_for(call, *answer->response);
-  check(std::ranges::any_of(truth.answers, [&](const auto& a) { return *a == *answer->response; }),
+  check(contains(truth.answers, *answer->response),
         "truth: told an answer that the upstream never gave whole");
   if (answer->response->status < 300) {
     check(truth.effect && *truth.effect == *answer->response, "truth: told a success that is in no book");
   }
   if (executed.stored && answer->outcome == OutcomeClass::replay) {
-    check(truth.outcome && *truth.outcome == *answer->response,
+    check(contains(truth.outcomes, *answer->response),
           "I2: an outcome was told as stored before it was durable");
   }
 }
@@ -173,7 +176,7 @@ void Judge::told_replayed(const Call& call, const Replayed& replayed) {
   if (known == truths_.end() || !replayed.record.response) return;
   const Response& response = *replayed.record.response;
   is_for(call, response);
-  check(known->second.outcome && *known->second.outcome == response, "promise: a replay differs");
+  check(contains(known->second.outcomes, response), "promise: a replay differs");
   check(response.status >= 300 || (known->second.effect && *known->second.effect == response),
         "truth: replayed a success that is in no book");
 }

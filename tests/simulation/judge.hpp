@@ -54,6 +54,7 @@ class Judge {
   void check_gentle(const Record& at_the_end);
 
  private:
+  using Responses = std::vector<std::shared_ptr<const Response>>;
   struct Truth {
     Scope scope;
     Record last;  // as last made durable
@@ -63,8 +64,8 @@ class Judge {
     int effects = 0;
     std::set<Epoch> granted;
     std::shared_ptr<const Response> effect;
-    std::shared_ptr<const Response> outcome;  // the first final one
-    std::vector<std::shared_ptr<const Response>> answers;
+    Responses outcomes;  // one; more only when a late claim brought the operation back to life
+    Responses answers;
   };
 
   void begins(const Record& after, bool forward);
@@ -74,6 +75,7 @@ class Judge {
   void told_executed(Call& call, const Executed& executed);
   void told_replayed(const Call& call, const Replayed& replayed);
   void told_rejected(Call& call, const Rejected& rejected);
+  static bool contains(const Responses& responses, const Response& wanted);
   void is_for(const Call& call, const Response& response);
   void check(bool holds, const char* rule);
 

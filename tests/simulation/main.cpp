@@ -10,11 +10,11 @@
 namespace onceward::simulation {
 namespace {
 
-constexpr std::uint64_t default_seeds = 20'000;
+constexpr std::uint64_t default_seeds = 50'000;
 
 struct Options {
   std::uint64_t first = 1;
-  std::uint64_t count = default_seeds;
+  std::uint64_t count = 0;  // 0: one if a seed was named, else the default
   bool traced = false;
   bool all_mutants = false;
   Mutant mutant = Mutant::none;
@@ -30,6 +30,7 @@ std::optional<Mutant> mutant_of(std::string_view name) {
 
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
+  bool named = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     const bool has_value = i + 1 < argc;
@@ -39,7 +40,7 @@ std::optional<Options> parse(int argc, char** argv) {
       options.all_mutants = true;
     } else if (flag == "--seed" && has_value) {
       options.first = std::strtoull(argv[++i], nullptr, 10);
-      options.count = 1;
+      named = true;
     } else if (flag == "--seeds" && has_value) {
       options.count = std::strtoull(argv[++i], nullptr, 10);
     } else if (const auto mutant = has_value ? mutant_of(argv[i + 1]) : std::nullopt;
@@ -50,6 +51,7 @@ std::optional<Options> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
+  if (options.count == 0) options.count = named ? 1 : default_seeds;
   return options;
 }
 
