@@ -1,0 +1,170 @@
+// Writes pairs into an embedded store and says on its standard output what was acknowledged, line by line;
+// or checks that everything that was said is there.
+//
+//   powercut_writer write DIR disk|process SESSION    "C <key>" claimed, "D <key>" completed
+//   powercut_writer check DIR < lines                 exit 0: all there, 1: some lost, 2: cannot open
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/scope.hpp"
+#include "stores/embedded/embedded_store.hpp"
+
+namespace onceward {
+namespace {
+
+constexpr int in_flight = 8;
+constexpr std::uint64_t segment_bytes = 256 << 10;  // small, so that cuts also fall on rolling and sealing
+
+class SystemClock final : public Clock {
+ public:
+  Timestamp now() const override {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  }
+  MonoTime mono() const override {
+    return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now());
+  }
+};
+
+class BlockingExecutor final : public Executor {
+ public:
+  void post(Completion* first) override {
+    const std::lock_guard lock(mutex_);
+    for (; first; first = first->next) first->run(first);
+    changed_.notify_all();
+  }
+  void arm(Timer&, MonoTime) override { std::abort(); }
+  void cancel(Timer&) override {}
+
+  template <class T, class Start>
+  Result<T> call(Start start) {
+    struct Waiting : Reply<T> {
+      using Reply<T>::Reply;
+      bool done = false;
+    } reply(*this);
+    reply.run = [](Completion* self) { static_cast<Waiting*>(self)->done = true; };
+    if (start(static_cast<Reply<T>&>(reply))) return std::move(reply.value);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reply.done; });
+    return std::move(reply.value);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+Scope scope_for(const std::string& key) { return scope_of("tenant", "caller", "powercut", key, ""); }
+
+std::string body_for(const std::string& key) {
+  const std::size_t hash = std::hash<std::string>{}(key);
+  return key + std::string(20 + hash % 2000, static_cast<char>('a' + hash % 26));
+}
+
+void say(char what, const std::string& key) {
+  const std::string line = std::string(1, what) + " " + key + "\n";
+  if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::_Exit(3);
+}
+
+void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
+  BlockingExecutor executor;
+  for (std::uint64_t number = 0;; ++number) {
+    const std::string key = prefix + std::to_string(number);
+    ClaimRequest request;
+    request.scope = scope_for(key);
+    request.operation_id = make_operation_id(request.scope, clock.now(), 1);
+    request.owner.data[0] = 1;
+    request.request = std::make_shared<const RequestInfo>(RequestInfo{"tenant", "powercut", "", {}});
+    request.lease = std::chrono::seconds(30);
+    request.max_hold = std::chrono::minutes(10);
+    request.ttl = std::chrono::hours(24);
+    const auto claimed = executor.call<ClaimReply>([&](auto& reply) { return store.claim(request, reply); });
+    if (!claimed || !claimed->granted) {
+      // The image is full: there is nothing more to cut.
+      std::fprintf(stderr, "claim: %s\n", claimed ? "refused" : claimed.error().message.c_str());
+      return;
+    }
+    say('C', key);
+    CompleteRequest completion;
+    completion.fence = fence_of(claimed->record);
+    completion.response = std::make_shared<const Response>(Response{200, false, "", body_for(key)});
+    const auto done = executor.call<Record>([&](auto& reply) { return store.complete(completion, reply); });
+    if (!done) {
+      std::fprintf(stderr, "complete: %s\n", done.error().message.c_str());
+      return;
+    }
+    say('D', key);
+  }
+}
+
+std::unique_ptr<embedded::EmbeddedStore> open_or_exit(const std::string& dir, const Clock& clock,
+                                                      embedded::Durability durability) {
+  embedded::EmbeddedOptions options;
+  options.dir = dir;
+  options.clock = &clock;
+  options.durability = durability;
+  options.segment_bytes = segment_bytes;
+  auto store = embedded::open_embedded(options);
+  if (!store) {
+    std::fprintf(stderr, "open: %s\n", store.error().message.c_str());
+    std::exit(2);
+  }
+  return std::move(*store);
+}
+
+int write_until_killed(const std::string& dir, const std::string& durability, const std::string& session) {
+  const SystemClock clock;
+  const auto store = open_or_exit(
+      dir, clock, durability == "process" ? embedded::Durability::process : embedded::Durability::disk);
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < in_flight; ++i) {
+    workers.emplace_back([&, i] { write_pairs(*store, clock, session + "." + std::to_string(i) + "."); });
+  }
+  workers.clear();
+  return 0;
+}
+
+int check(const std::string& dir) {
+  const SystemClock clock;
+  const auto store = open_or_exit(dir, clock, embedded::Durability::disk);
+  std::map<std::string, char> said;
+  char what = 0;
+  std::string key;
+  while (std::cin >> what >> key) said[key] = std::max(said[key], what);
+  BlockingExecutor executor;
+  int lost = 0;
+  for (const auto& [name, last] : said) {
+    const Scope scope = scope_for(name);
+    const auto record = executor.call<Record>([&](auto& reply) { return store->lookup(scope, reply); });
+    const bool has_body = record && record->response && record->response->body == body_for(name);
+    const bool is_held = record && record->state == State::unknown;
+    if (has_body || (last == 'C' && is_held)) continue;
+    ++lost;
+    if (lost <= 3) {
+      std::fprintf(stderr, "lost: %c %s (%s)\n", last, name.c_str(),
+                   record ? std::string(to_string(record->state)).c_str() : record.error().message.c_str());
+    }
+  }
+  std::printf("%zu acknowledged, %d lost\n", said.size(), lost);
+  return lost == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace onceward
+
+int main(int count, char** values) {
+  const std::string verb = count > 1 ? values[1] : "";
+  if (verb == "write" && count == 5) return onceward::write_until_killed(values[2], values[3], values[4]);
+  if (verb == "check" && count == 3) return onceward::check(values[2]);
+  std::fprintf(stderr, "usage: powercut_writer write DIR disk|process SESSION | check DIR\n");
+  return 2;
+}
