@@ -1,6 +1,9 @@
 #include "cli/open_store.hpp"
 
+#include <cstdlib>
+
 #include "stores/embedded/embedded_store.hpp"
+#include "stores/failpoint/failpoint_store.hpp"
 #include "stores/memory/memory_store.hpp"
 
 namespace onceward::cli {
@@ -29,9 +32,7 @@ Result<OpenedStore> open_file(const Config& config, const Clock& clock) {
   return OpenedStore{std::move(*opened), readiness};
 }
 
-}  // namespace
-
-Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
+Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
   switch (config.store.kind) {
     case StoreKind::memory:
       return open_memory(clock);
@@ -42,6 +43,16 @@ Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
       break;
   }
   return Error{Errc::invalid, "this build has no store for " + config.store.text};
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
+  const char* failpoints = std::getenv("ONCEWARD_FAILPOINT");
+  if (const Result<Done> armed = arm_failpoints(failpoints ? failpoints : ""); !armed) return armed.error();
+  Result<OpenedStore> opened = open_configured(config, clock);
+  if (opened && failpoints_armed()) opened->store = make_failpoint_store(std::move(opened->store));
+  return opened;
 }
 
 }  // namespace onceward::cli

@@ -1,4 +1,5 @@
 // How each outcome of the engine is worded for the client (CONTRACT 4).
+#include "base/failpoint.hpp"
 #include "core/fingerprint.hpp"
 #include "proxy/call.hpp"
 #include "proxy/proxy.hpp"
@@ -22,6 +23,7 @@ Task<> Proxy::refuse(Call& call, const Problem& problem) {
 }
 
 Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
+  if (fails_at(Failpoint::answer_before)) co_return call.exchange.abort();
   const std::size_t index = call.operation->metrics_index;
   const auto remember = [&](const Record& record, ClaimOutcome claim, RequestOutcome request) {
     if (record.epoch != 0) call.operation_id = to_string(record.operation_id);
@@ -67,6 +69,7 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
     co_await refuse(call,
                     {.code = damaged ? ProblemCode::record_unreadable : ProblemCode::store_unavailable});
   }
+  if (fails_at(Failpoint::answer_after)) call.exchange.abort();
 }
 
 Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {

@@ -1,5 +1,6 @@
 #include "proxy/upstream_work.hpp"
 
+#include "base/failpoint.hpp"
 #include "http/worker.hpp"
 
 namespace onceward {
@@ -26,6 +27,7 @@ bool UpstreamWork::ready() {
 }
 
 Task<Result<Done>> UpstreamWork::prepare() {
+  if (fails_at(Failpoint::connect_before)) co_return Error{Errc::unavailable, "failpoint: not connected"};
   Result<http::Lease> connected =
       co_await upstream_->connect(Worker::now() + upstream_->options().connect_timeout);
   if (!connected) co_return connected.error();
@@ -55,7 +57,8 @@ Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
   }
   head.append("\r\n");
   const MonoTime deadline = Worker::now() + upstream_->options().timeout;
-  Sent sent = co_await lease_.send(head, request_.body, deadline);
+  Sent sent = Sent::nothing_left;
+  if (!fails_at(Failpoint::send_before)) sent = co_await lease_.send(head, request_.body, deadline);
   if (sent == Sent::nothing_left && lease_.reused()) {
     // An idle connection that turned out to be closed before the kernel took a byte: provably unsent.
     const Result<Done> again = co_await prepare();
@@ -66,6 +69,7 @@ Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
     lease_ = {};
     co_return Effect(NotSent{"the connection to the upstream was closed before anything was sent"});
   }
+  if (fails_at(Failpoint::send_after)) sent = Sent::maybe_sent;
   // The upstream may act on a part of a request, so what left in part may have happened.
   if (sent == Sent::maybe_sent) {
     const bool timed_out = Worker::now() >= deadline;
@@ -91,6 +95,7 @@ Task<Effect> UpstreamWork::receive(MonoTime deadline) {
     case BodyStatus::closed:
       co_return lost(UnknownCause::half_answer);
   }
+  if (fails_at(Failpoint::receive_after)) co_return lost(UnknownCause::half_answer);
   if (!has_more_) lease_.release();
   auto response = std::make_shared<Response>();
   response->status = status_;
