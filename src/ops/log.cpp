@@ -45,10 +45,12 @@ class Lane {
     return true;
   }
 
-  // The writer's side: the next bytes in one piece, then how many of them are done with.
-  std::string_view front() const {
+  // The writer's side: how far whole lines reach, the next bytes up to there in one piece, and how many
+  // of them are done with.
+  std::uint64_t published() const { return head_.load(std::memory_order_acquire); }
+  std::string_view front(std::uint64_t end) const {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    const std::uint64_t used = head_.load(std::memory_order_acquire) - tail;
+    const std::uint64_t used = end - tail;
     const std::size_t at = tail & (ring_.size() - 1);
     return {ring_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(used, ring_.size() - at))};
   }
@@ -112,15 +114,15 @@ struct Log::Writer {
     }
   }
 
-  // At most one ring's worth, so that one busy lane cannot keep the others waiting.
+  // What was there at the start and no more: one busy lane cannot keep the others waiting, and it ends
+  // with a whole line although the ring may break one in two.
   void drain(Lane& lane) {
-    for (int piece = 0; piece < 2; ++piece) {
-      const std::string_view bytes = lane.front();
-      if (bytes.empty()) return;
+    const std::uint64_t end = lane.published();
+    for (std::string_view bytes = lane.front(end); !bytes.empty(); bytes = lane.front(end)) {
       write_all(bytes);
       lane.pop(bytes.size());
     }
-    if (!lane.front().empty()) wake();
+    if (lane.published() != end) wake();
   }
 
   void report_drops() {
