@@ -16,6 +16,8 @@ class FaultTest : public EmbeddedTest {
     options_.segment_bytes = 16 << 10;  // several segments in a short run
   }
 
+  void TearDown() override { close(); }  // its threads use ops_
+
   // Until the store takes claims again; it tries by itself.
   void wait_until_healthy() {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
