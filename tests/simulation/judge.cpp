@@ -18,6 +18,8 @@ void Judge::stored(const Record& after, bool forward) {
     begins(after, forward);
   } else if (is_late_claim(known->second, after)) {
     known->second.purged = false;
+    known->second.effects = 0;
+    known->second.effect = nullptr;
   } else {
     goes_on(known->second, after);
   }
@@ -28,7 +30,7 @@ void Judge::stored(const Record& after, bool forward) {
 }
 
 // A claim that was lost on its way, asked again and long over can still arrive: the key is then held
-// for nobody until its lease ends, which costs an answer but never an effect.
+// for nobody until its lease ends or its owner frees it. The old life was over, so this is a new one.
 bool Judge::is_late_claim(const Truth& truth, const Record& after) const {
   return is_over(truth) && after.epoch == 1 && after.owner == truth.first_owner &&
          after.state == State::processing;
@@ -105,6 +107,7 @@ void Judge::took_effect(const Identity& who, const OperationId& operation, Epoch
   Truth& truth = known->second;
   check(++truth.effects == 1, "promise: a second effect of one operation");
   truth.effect = response;
+  truth.booked.push_back(response);
   for (const OperationId& other : lives_[truth.scope]) {
     const Truth& earlier = truths_[other];
     check(other == operation || earlier.effects == 0 || is_over(earlier),
@@ -162,7 +165,7 @@ void Judge::told_executed(Call& call, const Executed& executed) {
   check(contains(truth.answers, *answer->response),
         "truth: told an answer that the upstream never gave whole");
   if (answer->response->status < 300) {
-    check(truth.effect && *truth.effect == *answer->response, "truth: told a success that is in no book");
+    check(contains(truth.booked, *answer->response), "truth: told a success that is in no book");
   }
   if (executed.stored && answer->outcome == OutcomeClass::replay) {
     check(contains(truth.outcomes, *answer->response),
@@ -177,7 +180,7 @@ void Judge::told_replayed(const Call& call, const Replayed& replayed) {
   const Response& response = *replayed.record.response;
   is_for(call, response);
   check(contains(known->second.outcomes, response), "promise: a replay differs");
-  check(response.status >= 300 || (known->second.effect && *known->second.effect == response),
+  check(response.status >= 300 || contains(known->second.booked, response),
         "truth: replayed a success that is in no book");
 }
 

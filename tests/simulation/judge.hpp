@@ -61,11 +61,12 @@ class Judge {
     OwnerNonce first_owner;
     bool forward = false;
     bool purged = false;
-    int effects = 0;
+    int effects = 0;  // of this life
     std::set<Epoch> granted;
     std::shared_ptr<const Response> effect;
     Responses outcomes;  // one; more only when a late claim brought the operation back to life
     Responses answers;
+    Responses booked;  // the effects of all lives
   };
 
   void begins(const Record& after, bool forward);
