@@ -35,8 +35,15 @@ Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& ex
 bool may_unbind(const ClaimRequest& request, Epoch epoch) { return epoch == 1 || !request.take_unknown; }
 
 // A claim whose fate was never learned may stand in the store with nobody behind it. Nothing was sent
-// for it, so whoever finds it under its owner's name may free it; until then it blocks its key.
-Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRequest request) {
+// for it, so whoever finds it under its owner's name may free it; until then it blocks its key. Counted as
+// at work for as long: its frame waits on the executor, which must not be destroyed under it.
+Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRequest request,
+                   std::atomic<std::size_t>& at_work) {
+  struct AtWork {
+    explicit AtWork(std::atomic<std::size_t>& count) : count_(count) { count_.fetch_add(1); }
+    ~AtWork() { count_.fetch_sub(1); }
+    std::atomic<std::size_t>& count_;
+  } counted(at_work);
   const MonoTime give_up = clock.mono() + request.lease;
   for (Duration pause = retry_first; clock.mono() < give_up; pause = std::min(pause * 2, retry_longest)) {
     co_await SleepUntil(executor, clock.mono() + pause);
@@ -153,7 +160,7 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
     reply = co_await ask();
     const bool closed = policy.on_store_failure == OnStoreFailure::closed;
     if (!reply && closed) {
-      spawn(free_orphan(executor_, engine_.clock_, engine_.store_, request_));
+      spawn(free_orphan(executor_, engine_.clock_, engine_.store_, request_, engine_.executions_));
     }
   }
   co_return reply;

@@ -46,8 +46,10 @@ TEST_F(EngineTest, a_claim_whose_fate_was_never_learned_is_freed_when_the_store_
   time.run();
   EXPECT_TRUE(told->as<StoreFailed>());
   EXPECT_EQ(state(), State::processing);
+  EXPECT_EQ(engine.executions(), 1u) << "whoever shuts down must know that somebody still waits";
   time.advance(1s);
   EXPECT_EQ(state(), State::released);
+  EXPECT_EQ(engine.executions(), 0u);
   auto retry = start(command("another"), work());
   time.run();
   EXPECT_TRUE(retry->as<Executed>());
