@@ -148,6 +148,8 @@ def test_failed(tell, store, armed, told, retry):
     story = tell(point, f"{point}:error@{times}", store)
     check_first(story.ask(), told)
     story.check()
+    if retry != "executes":
+        eventually(lambda: story.effects == 1, what="what was sent to arrive")
     effects = story.effects
     eventually(lambda: was_passed(story.proxy, point), what=f"{point} to be passed")
     if isinstance(told, tuple) and told[1] in (STORE_DOWN, UNREACHABLE):
