@@ -7,6 +7,7 @@ std::vector<Command> all_commands() {
       serve_command(run_serve),
       check_command(),
       demo_command(),
+      store_command(),
       version_command(),
       completion_command(),
   };

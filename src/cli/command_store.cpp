@@ -1,0 +1,151 @@
+// onceward store inspect|verify|stats DIR: looks into an embedded store's folder, also while it is in use.
+// Changes nothing.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "stores/embedded/inspect.hpp"
+
+namespace onceward::cli {
+namespace {
+
+using embedded::FolderStats;
+using embedded::SegmentReport;
+
+struct StoreOptions {
+  std::string folder;
+  bool json = false;
+};
+
+constexpr State states[] = {State::claimed,  State::processing, State::succeeded, State::failed,
+                            State::released, State::unknown,    State::expired};
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "onceward store: %s\n", error.message.c_str());
+  return error.code == Errc::refused ? exit_usage : exit_failed;
+}
+
+bool is_damaged(const SegmentReport& report) {
+  return !report.lost.empty() || !report.damaged_at.empty() || report.index_damaged;
+}
+
+boost::json::object by_state(const std::array<std::uint64_t, 8>& counts) {
+  boost::json::object object;
+  for (const State state : states) {
+    const std::uint64_t count = counts[static_cast<std::size_t>(state)];
+    if (count > 0) object[std::string(to_string(state))] = count;
+  }
+  return object;
+}
+
+std::string as_json(const SegmentReport& report, bool verified) {
+  boost::json::object object{{"segment", report.id},
+                             {"file_bytes", report.file_bytes},
+                             {"data_bytes", report.data_bytes},
+                             {"sealed", report.sealed},
+                             {"index_damaged", report.index_damaged},
+                             {"entries", report.entries},
+                             {"removals", report.removals}};
+  if (verified) {
+    object["states"] = by_state(report.by_state);
+    object["damaged_at"] = boost::json::value_from(report.damaged_at);
+    object["unfinished_write"] = report.torn;
+  }
+  if (!report.lost.empty()) object["lost"] = report.lost;
+  return boost::json::serialize(object);
+}
+
+std::string as_text(const SegmentReport& report) {
+  std::string text = fmt::format("segment {:>6}  {:>11} bytes  {:>8} entries  {}", report.id,
+                                 report.data_bytes, report.entries, report.sealed ? "sealed" : "active");
+  if (report.torn) text += "  unfinished write at its end";
+  if (report.index_damaged) text += "  INDEX DAMAGED (rebuilt when opened)";
+  if (!report.lost.empty()) text += "  LOST: " + report.lost;
+  for (const std::uint64_t at : report.damaged_at)
+    text += fmt::format("\n  UNREADABLE RECORD at byte {}", at);
+  return text;
+}
+
+int print_reports(const Result<std::vector<SegmentReport>>& reports, bool json, bool verified) {
+  if (!reports) return fail(reports.error());
+  std::uint64_t damaged = 0;
+  for (const SegmentReport& report : *reports) {
+    damaged += is_damaged(report);
+    std::puts((json ? as_json(report, verified) : as_text(report)).c_str());
+  }
+  if (verified && !json) {
+    std::puts(damaged == 0 ? "no damage found" : fmt::format("damage in {} segments", damaged).c_str());
+  }
+  return damaged == 0 ? exit_done : exit_failed;
+}
+
+int run_inspect(const StoreOptions& options) {
+  return print_reports(embedded::inspect_folder(embedded::system_file_ops(), options.folder), options.json,
+                       false);
+}
+
+int run_verify(const StoreOptions& options) {
+  const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+  const auto reports = embedded::verify_folder(
+      embedded::system_file_ops(), options.folder, [&](std::uint64_t done, std::uint64_t all) {
+        if (on_terminal)
+          std::fprintf(stderr, "\r%3d %%", static_cast<int>(all == 0 ? 100 : done * 100 / all));
+      });
+  if (on_terminal) std::fprintf(stderr, "\r     \r");
+  return print_reports(reports, options.json, true);
+}
+
+int run_stats(const StoreOptions& options) {
+  const Result<FolderStats> stats = embedded::folder_stats(embedded::system_file_ops(), options.folder);
+  if (!stats) return fail(stats.error());
+  if (options.json) {
+    boost::json::object object{{"records", stats->records},
+                               {"segments", stats->segments},
+                               {"bytes", stats->bytes},
+                               {"unreadable", stats->damaged},
+                               {"open", by_state(stats->open_by_state)}};
+    if (stats->written_at) object["last_write_ms"] = stats->written_at->time_since_epoch().count();
+    std::puts(boost::json::serialize(object).c_str());
+    return exit_done;
+  }
+  std::puts(fmt::format("records     {}\nsegments    {}\nbytes       {}\nunreadable  {}", stats->records,
+                        stats->segments, stats->bytes, stats->damaged)
+                .c_str());
+  for (const State state : states) {
+    const std::uint64_t count = stats->open_by_state[static_cast<std::size_t>(state)];
+    if (count > 0) std::puts(fmt::format("{:<11} {}", to_string(state), count).c_str());
+  }
+  return exit_done;
+}
+
+Command subcommand(const char* name, const char* summary, int (*run)(const StoreOptions&)) {
+  auto options = std::make_shared<StoreOptions>();
+  return {.name = name,
+          .summary = summary,
+          .options = {{.names = "DIR",
+                       .help = "The store's folder",
+                       .target = &options->folder,
+                       .required = true,
+                       .is_file = true},
+                      {.names = "--json", .help = "One JSON object per line", .target = &options->json}},
+          .run = [options, run] { return run(*options); }};
+}
+
+}  // namespace
+
+Command store_command() {
+  return {.name = "store",
+          .summary = "Look into the folder of an embedded store",
+          .details =
+              "Changes nothing and works while the store is in use. Exit code 1 when something is damaged,\n"
+              "2 when the folder is not a store.",
+          .commands = {subcommand("inspect", "List the segments", run_inspect),
+                       subcommand("verify", "Read and check every record", run_verify),
+                       subcommand("stats", "Count records and what is open", run_stats)}};
+}
+
+}  // namespace onceward::cli
