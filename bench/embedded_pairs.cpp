@@ -404,6 +404,18 @@ int run(const Arguments& arguments) {
               static_cast<unsigned long long>(figures_now.segments),
               static_cast<double>(figures_now.filter_bytes) /
                   static_cast<double>(std::max<std::uint64_t>(arguments.records, 1)));
+  {  // beyond the first segment, which is the only one not zeroed ahead of time
+    Worker worker;
+    Job job;
+    job.next_key = next_key;
+    job.counted = true;
+    job.pairs_left = (80 << 20) / (arguments.body + 400);
+    std::vector<std::unique_ptr<StorePair>> pairs;
+    for (int i = 0; i < 256; ++i)
+      pairs.push_back(std::make_unique<StorePair>(*store, worker, clock, job, response));
+    print("warm", 256, drive(worker, job, pairs));
+    next_key = job.next_key;
+  }
   for (const std::size_t in_flight : {1u, 8u, 64u}) {
     Worker worker;
     Job job;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t batch_bytes_max = 4 << 20;
 constexpr auto retry_every = std::chrono::milliseconds(100);
+constexpr auto gather_at_most = std::chrono::microseconds(40);
 
 }  // namespace
 
@@ -49,6 +50,7 @@ void LogWriter::submit(Write* write) {
     const std::lock_guard lock(mutex_);
     (first_ ? last_->next : first_) = write;
     last_ = write;
+    ++queued_;
     wake = idle_;
     idle_ = false;
   }
@@ -58,7 +60,10 @@ void LogWriter::submit(Write* write) {
 void LogWriter::loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (Write* list = std::exchange(first_, nullptr)) {
+    if (first_) {
+      gather(lock);
+      Write* list = std::exchange(first_, nullptr);
+      last_taken_ = std::exchange(queued_, 0);
       lock.unlock();
       commit(list);
       lock.lock();
@@ -78,6 +83,18 @@ void LogWriter::loop() {
   }
   lock.unlock();
   if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
+}
+
+// The workers that the last batch woke are writing again one after the other; the first of them should not
+// have a sync to itself. Only when there was a crowd, and for a fraction of a sync's time.
+void LogWriter::gather(std::unique_lock<std::mutex>& lock) {
+  if (queued_ * 2 >= last_taken_) return;
+  const auto until = std::chrono::steady_clock::now() + gather_at_most;
+  while (queued_ * 2 < last_taken_ && std::chrono::steady_clock::now() < until) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
 }
 
 std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }

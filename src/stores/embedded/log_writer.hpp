@@ -69,6 +69,7 @@ class LogWriter {
 
  private:
   void loop();
+  void gather(std::unique_lock<std::mutex>& lock);
   void commit(Write* list);
   Write* refuse_claims(Write* list, const Error& why);
   Write* take_fitting(Write*& list);
@@ -91,6 +92,7 @@ class LogWriter {
   Timestamp written_at_{};
   std::string buffer_;
   std::optional<Error> stopped_;
+  std::size_t last_taken_ = 0;
 
   std::atomic<std::int64_t> removed_unwritten_{0};
   std::atomic<std::uint64_t> records_;
@@ -100,8 +102,9 @@ class LogWriter {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  Write* first_ = nullptr;  // guarded by mutex_, as are the next four
+  Write* first_ = nullptr;  // guarded by mutex_, as are the next ones
   Write* last_ = nullptr;
+  std::size_t queued_ = 0;
   bool idle_ = false;
   bool closing_ = false;
   std::thread thread_;
