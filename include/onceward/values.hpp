@@ -99,6 +99,9 @@ struct Evidence {
   UnknownCause cause = UnknownCause::none;
   std::uint16_t status_seen = 0;
   std::uint64_t bytes_seen = 0;
+  // An earlier epoch's outcome is unknown too (on_unknown: forward): what this epoch learns about itself
+  // says nothing about that one.
+  bool earlier_too = false;
   bool operator==(const Evidence&) const = default;
 };
 

@@ -14,6 +14,7 @@ constexpr std::size_t length_at = 5;
 constexpr std::size_t head_bytes = 9;
 
 enum Flag : std::uint8_t { has_response = 1, body_omitted = 2, is_bound = 4, has_evidence = 8 };
+constexpr std::uint8_t earlier_too_bit = 0x80;  // of the byte that has the evidence's cause
 
 template <std::size_t N>
 void put_bytes(std::string& out, const std::array<std::uint8_t, N>& bytes) {
@@ -191,9 +192,11 @@ State get_state(Reader& in) {
 
 Evidence get_evidence(Reader& in) {
   Evidence evidence;
-  const std::uint8_t cause = in.byte();
+  const std::uint8_t first = in.byte();
+  const std::uint8_t cause = first & ~earlier_too_bit;
   if (cause > static_cast<std::uint8_t>(UnknownCause::shutdown)) in.fail();
   evidence.cause = static_cast<UnknownCause>(cause);
+  evidence.earlier_too = (first & earlier_too_bit) != 0;
   evidence.status_seen = in.number16();
   evidence.bytes_seen = in.number();
   return evidence;
@@ -246,7 +249,8 @@ void encode_record(const Record& record, std::string& out) {
     put_bytes(out, record.fingerprint.digest.data);
   }
   if (flags & has_evidence) {
-    put_byte(out, static_cast<std::uint8_t>(record.evidence.cause));
+    const std::uint8_t earlier_too = record.evidence.earlier_too ? earlier_too_bit : 0;
+    put_byte(out, static_cast<std::uint8_t>(record.evidence.cause) | earlier_too);
     put_number(out, record.evidence.status_seen);
     put_number(out, record.evidence.bytes_seen);
   }

@@ -48,10 +48,10 @@ Record first_claim(const ClaimRequest& event, Timestamp now) {
 ClaimStep grant(Record record, const ClaimRequest& event, Timestamp now) {
   record.epoch += 1;
   record.owner = event.owner;
-  record.state = event.start;
   record.fingerprint = event.fingerprint;
   record.request = event.request;
-  record.evidence = {};
+  record.evidence = {.earlier_too = record.state == State::unknown || record.evidence.earlier_too};
+  record.state = event.start;
   record.claimed_at = now;
   record.updated_at = now;
   record.hold_until = now + event.max_hold;
@@ -69,7 +69,8 @@ bool may_run_again(const Record& settled, const ClaimRequest& event, Timestamp n
     case State::released:
       return true;
     case State::claimed:
-      return now >= settled.lease_until;  // provably nothing sent yet
+      // Provably nothing sent yet, by this epoch.
+      return now >= settled.lease_until && (!settled.evidence.earlier_too || event.take_unknown);
     case State::unknown:
       return event.take_unknown;  // on_unknown: forward
     default:
@@ -94,7 +95,7 @@ std::optional<Record> settle(const Record& stored, Timestamp now) {
       if (now >= stored.lease_until) {  // I4: it may have run
         Record lapsed = stored;
         lapsed.state = State::unknown;
-        lapsed.evidence = {UnknownCause::owner_lost, 0, 0};
+        lapsed.evidence = {.cause = UnknownCause::owner_lost, .earlier_too = stored.evidence.earlier_too};
         lapsed.updated_at = stored.lease_until;
         return lapsed;
       }
@@ -189,6 +190,13 @@ Step transition(const Record* stored, const ReleaseRequest& event, Timestamp now
   if (!record) return unchanged(record.error());
   if (record->state == State::released) return unchanged(std::move(*record));
   if (!is_open(record->state)) return unchanged(conflict("a final record cannot be released"));
+  if (record->evidence.earlier_too) {
+    // This epoch had no effect; an earlier one may have had. The key goes back to being unknown (I4).
+    if (stored->state == State::unknown) return unchanged(std::move(*record));
+    record->state = State::unknown;
+    record->evidence.cause = UnknownCause::declared;
+    return changed(std::move(*record), now);
+  }
   record->state = State::released;
   record->evidence = {};
   record->expires_at = now + record->ttl;
@@ -203,8 +211,10 @@ Step transition(const Record* stored, const UnknownRequest& event, Timestamp now
   // A lapsed lease is already unknown; the owner knows the cause better.
   if (record->state == State::unknown && stored->state == State::unknown)
     return unchanged(std::move(*record));
+  const bool earlier_too = record->evidence.earlier_too;
   record->state = State::unknown;
   record->evidence = event.evidence;
+  record->evidence.earlier_too = earlier_too;
   return changed(std::move(*record), now);
 }
 

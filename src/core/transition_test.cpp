@@ -235,7 +235,9 @@ TEST(Transition, a_claim_of_a_record_that_stands) {
     EXPECT_EQ(step.next->operation_id.data[0], c.epoch == 1 ? 99 : 2);
     EXPECT_EQ(step.next->created_at, c.epoch == 1 ? c.at : start);
     EXPECT_EQ(step.next->owner, wanted.owner);
-    EXPECT_EQ(step.next->evidence, Evidence{});
+    const std::optional<Record> before = settle(stored, c.at);
+    const bool takes_doubt_over = before && before->state == State::unknown;
+    EXPECT_EQ(step.next->evidence, (Evidence{.earlier_too = takes_doubt_over}));
     EXPECT_FALSE(step.next->response);
   }
 }

@@ -11,6 +11,7 @@ namespace {
 
 // Nobody tells us when another machine's work ends if its wake-up is lost; then this finds out.
 constexpr Duration poll_interval{1000};
+constexpr std::size_t orphans_max = 1000;
 constexpr Duration retry_first{20};
 constexpr Duration retry_longest{1000};
 
@@ -67,7 +68,8 @@ Engine::Execution::Execution(Engine& engine, Executor& executor, const Command& 
       command_(command),
       work_(std::move(work)),
       flight_(command.scope),
-      keeper_(executor, engine.clock_, engine.store_) {
+      // Without the lease the store's word counts, not ours: duplicates must ask it from now on.
+      keeper_(executor, engine.clock_, engine.store_, [this] { engine_.flights_.end(flight_, Again{}); }) {
   engine_.executions_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -159,7 +161,8 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
   if (!reply && reply.error().code == Errc::unavailable) {
     reply = co_await ask();
     const bool closed = policy.on_store_failure == OnStoreFailure::closed;
-    if (!reply && closed) {
+    // Beyond a crowd of them the store is down for good; their keys then wait for the lease.
+    if (!reply && closed && engine_.executions() < orphans_max) {
       spawn(free_orphan(executor_, engine_.clock_, engine_.store_, request_, engine_.executions_));
     }
   }

@@ -137,7 +137,9 @@ void Flights::tell_leader(Flight& flight, News news) {
 void Flights::end(Flight& flight, const News& news) {
   Shard& shard = shard_of(flight.scope_);
   std::lock_guard lock(shard.mutex);
-  shard.flights.erase(flight.scope_);
+  const auto entry = shard.flights.find(flight.scope_);
+  if (entry == shard.flights.end() || entry->second != &flight) return;  // it has ended before
+  shard.flights.erase(entry);
   for (Waiter* waiter = std::exchange(flight.followers_, nullptr); waiter;) {
     Waiter* next = waiter->next_;
     waiter->linked_ = false;

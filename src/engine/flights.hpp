@@ -100,7 +100,7 @@ class Flights {
   void leader_stays(Flight& flight);
   // Tells the leader its outcome; the flight goes on.
   void tell_leader(Flight& flight, News news);
-  // The flight leaves the table and every follower is told.
+  // The flight leaves the table and every follower is told. A flight ends once; again is harmless.
   void end(Flight& flight, const News& news);
   bool has_waiters(const Flight& flight);
   bool has_leader(const Flight& flight) const { return flight.leader_ != nullptr; }

@@ -17,13 +17,18 @@ void LeaseKeeper::start(const Fence& fence, Duration lease, MonoTime asked_at, M
   lease_until_ = std::min<MonoTime>(asked_at + lease, hold_until) - rounding;
   hold_until_ = hold_until;
   alarm_.keeper = this;
-  alarm_.run = [](Timer* alarm) { spawn(static_cast<Alarm*>(alarm)->keeper->renew()); };
+  alarm_.run = [](Timer* alarm) { static_cast<Alarm*>(alarm)->keeper->on_alarm(); };
   arm(lease / 3);
 }
 
 void LeaseKeeper::arm(Duration after) {
   const MonoTime at = clock_.mono() + std::max(after, Duration(1));
-  if (!stopped_ && at < std::min(lease_until_, hold_until_)) executor_.arm(alarm_, at);
+  if (!stopped_) executor_.arm(alarm_, std::min(at, lease_until_));
+}
+
+void LeaseKeeper::on_alarm() {
+  if (!is_held()) return lapsed_();
+  spawn(renew());
 }
 
 Task<> LeaseKeeper::renew() {
@@ -37,8 +42,9 @@ Task<> LeaseKeeper::renew() {
     arm(request_.lease / 3);
   } else if (renewed.error().code == Errc::unavailable || renewed.error().code == Errc::refused) {
     arm(request_.lease / 10);  // the lease still lives; the store may come back in time
+  } else if (!stopped_) {
+    lapsed_();  // somebody resolved it; our outcome will be refused by the same fence (I3)
   }
-  // Stale or conflict: somebody resolved it. Our outcome will be refused by the same fence (I3).
   if (stopping_) std::exchange(stopping_, nullptr).resume();
 }
 

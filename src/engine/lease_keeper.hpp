@@ -3,6 +3,7 @@
 #pragma once
 
 #include <coroutine>
+#include <functional>
 
 #include "base/task.hpp"
 #include "onceward/store.hpp"
@@ -11,8 +12,9 @@ namespace onceward {
 
 class LeaseKeeper {
  public:
-  LeaseKeeper(Executor& executor, const Clock& clock, Store& store)
-      : executor_(executor), clock_(clock), store_(store) {}
+  // `lapsed` is called when the lease is no longer ours for certain, at most once.
+  LeaseKeeper(Executor& executor, const Clock& clock, Store& store, std::function<void()> lapsed)
+      : executor_(executor), clock_(clock), store_(store), lapsed_(std::move(lapsed)) {}
 
   // `asked_at` is when the claim was sent, which is not later than when the store granted it: measured
   // from there on the monotonic clock, our lease ends before the store's does.
@@ -39,11 +41,13 @@ class LeaseKeeper {
   };
 
   void arm(Duration after);
+  void on_alarm();
   Task<> renew();
 
   Executor& executor_;
   const Clock& clock_;
   Store& store_;
+  std::function<void()> lapsed_;
   RenewRequest request_;
   MonoTime lease_until_{};
   MonoTime hold_until_{};

@@ -62,7 +62,7 @@ struct Lengths {
   void take_coding(std::string_view value) {
     if (chunked) problem = refuse("more than one Transfer-Encoding");
     chunked = true;
-    if (!same_name(value, "chunked")) problem = refuse("a Transfer-Encoding other than chunked", 501);
+    if (!same_name(value, "chunked")) problem = refuse("a Transfer-Encoding other than chunked");
   }
   void judge(int minor) {
     if (!problem.ok()) return;

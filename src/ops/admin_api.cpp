@@ -91,7 +91,7 @@ Task<> AdminApi::count_records(Executor& executor) {
   for (std::size_t seen = 0; seen < counted_max;) {
     const Result<ListReply> reply =
         co_await store_call<ListReply>(executor, [&](auto& r) { return store_.list(page, r); });
-    if (!reply) break;  // readiness tells; what was counted last stays
+    if (!reply) co_return;  // readiness tells; what was counted last stays
     for (const Record& record : reply->records) ++counts[{record.request->operation, record.state}];
     seen += reply->records.size();
     page.cursor = reply->cursor;

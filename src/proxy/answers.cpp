@@ -47,7 +47,7 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
     co_await answer_still_running(call, running->record);
   } else if (auto* unguarded = std::get_if<Unguarded>(&outcome)) {
     call.outcome = RequestOutcome::observed;
-    metrics_.claim(index, unguarded->would_have.empty() ? ClaimOutcome::unavailable : ClaimOutcome::replay);
+    count_would_have(index, unguarded->would_have);
     if (const auto* answered = std::get_if<Answer>(&unguarded->effect)) {
       co_await answer_effect(call, *answered, work, {});
     } else {
@@ -70,6 +70,20 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
                     {.code = damaged ? ProblemCode::record_unreadable : ProblemCode::store_unavailable});
   }
   if (fails_at(Failpoint::answer_after)) call.exchange.abort();
+}
+
+void Proxy::count_would_have(std::size_t index, std::string_view would_have) {
+  OperationMetrics& operation = metrics_.operation(index);
+  if (would_have == "replay") operation.replays.add();
+  if (would_have == "mismatch") operation.mismatches.add();
+  if (would_have == "in_progress") operation.in_progress_rejected.add();
+  if (would_have == "expired") operation.expired.add();
+  for (std::size_t i = 0; i < claim_outcomes; ++i) {
+    if (to_string(static_cast<ClaimOutcome>(i)) == would_have) {
+      return metrics_.claim(index, static_cast<ClaimOutcome>(i));
+    }
+  }
+  metrics_.claim(index, ClaimOutcome::unavailable);
 }
 
 Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {

@@ -9,6 +9,7 @@
 #include "http/request_writer.hpp"
 #include "proxy/call.hpp"
 #include "proxy/prefer.hpp"
+#include "proxy/trace.hpp"
 
 namespace onceward {
 namespace {
@@ -17,8 +18,12 @@ using http::ReadBody;
 using http::RequestHead;
 
 // What only we may say to the upstream: a client that sends these is not believed.
-constexpr std::array<std::string_view, 3> reserved_request_names = {"Onceward-Operation-Id", "Onceward-Epoch",
-                                                                    "Onceward-Token"};
+// The last one only when we begin a trace of our own.
+constexpr std::array<std::string_view, 4> dropped_names = {"Onceward-Operation-Id", "Onceward-Epoch",
+                                                           "Onceward-Token", "traceparent"};
+std::span<const std::string_view> dropped(bool begins_trace) {
+  return std::span(dropped_names).first(begins_trace ? 4 : 3);
+}
 constexpr std::array<std::string_view, 2> control_response_names = {"Onceward-Outcome", "Onceward-Ttl"};
 
 bool is_safe(std::string_view method) {
@@ -138,10 +143,11 @@ Task<> Proxy::handle(http::Exchange& exchange) {
 }
 
 Task<> Proxy::pass_through(Call& call) {
-  const std::string trace = trace_line(call.exchange.request());
+  const bool begins_trace = !has_trace(call.exchange.request().headers);
+  const std::string trace = begins_trace ? trace_line() : std::string();
   http::RelayOptions options;
   options.protected_names = call.rules->protected_names();
-  options.drop_request = reserved_request_names;
+  options.drop_request = dropped(begins_trace);
   options.drop_response = control_response_names;
   options.extra_request_lines = trace;
   options.error_answer = &relay_error;
@@ -162,6 +168,11 @@ Task<> Proxy::guard(Call& call, std::string key) {
     co_return co_await refuse(call, {.code = refused->code, .detail = refused->detail});
   }
   const Identity& identity = std::get<Identity>(identified);
+  // Observing never blocks: what could not be kept in memory is passed on unseen.
+  if (observes &&
+      (request.body.kind == http::Body::Kind::chunked || request.body.bytes > rules.max_request)) {
+    co_return co_await pass_through(call);
+  }
 
   std::string body;
   switch (co_await exchange.read_body(rules.max_request, body)) {
@@ -228,12 +239,13 @@ Task<> Proxy::guard(Call& call, std::string key) {
 std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {
   const RequestHead& request = call.exchange.request();
   const http::PeerInfo& peer = call.exchange.peer();
-  const std::string trace = trace_line(request);
+  const bool begins_trace = !has_trace(request.headers);
+  const std::string trace = begins_trace ? trace_line() : std::string();
   http::ForwardOptions options;
   options.peer_address = peer.address;
   options.tls = peer.tls;
   options.protected_names = call.rules->protected_names();
-  options.drop = reserved_request_names;
+  options.drop = dropped(begins_trace);
   options.extra_lines = trace;
   options.base_path = call.upstream->base_path();
   UpstreamWork::Request sent;
@@ -247,9 +259,7 @@ std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {
                                         std::move(sent), metrics_.operation(call.operation->metrics_index));
 }
 
-// W3C trace context: passed on when the client has one, begun otherwise.
-std::string Proxy::trace_line(const RequestHead& request) {
-  if (request.headers.find("traceparent")) return {};
+std::string Proxy::trace_line() {
   std::array<std::uint8_t, 24> ids;
   context_.random.fill(ids);
   return "traceparent: 00-" + to_hex(std::span(ids).first(16)) + "-" + to_hex(std::span(ids).last(8)) +

@@ -51,7 +51,8 @@ class Proxy final : public http::Handler {
   Task<> answer_still_running(Call& call, const Record& record);
   Task<> refuse(Call& call, const Problem& problem);
   std::shared_ptr<UpstreamWork> make_work(Call& call, std::string body);
-  std::string trace_line(const http::RequestHead& request);
+  std::string trace_line();
+  void count_would_have(std::size_t operation_index, std::string_view would_have);
   void account(Call& call);
 
   const ProxyContext context_;

@@ -213,6 +213,35 @@ TEST_P(StoreConformance, forward_takes_nothing_for_a_different_request) {
   EXPECT_FALSE(claim(forward)->granted);
 }
 
+TEST_P(StoreConformance, a_forwarded_epoch_that_had_no_effect_leaves_the_earlier_one_unknown) {
+  for (const bool late : {false, true}) {
+    const std::string key = late ? "late" : "early";
+    ASSERT_TRUE(unknown(must_claim(request(key))));
+    ClaimRequest forward = request(key, "body", "other");
+    forward.take_unknown = true;
+    const Record second = must_claim(forward);
+    EXPECT_TRUE(second.evidence.earlier_too);
+    if (late) ASSERT_TRUE(unknown(second));
+    ASSERT_TRUE(release(second, true));
+    ASSERT_TRUE(release(second, true));
+    EXPECT_EQ(lookup(second.scope)->state, State::unknown);  // I4
+    EXPECT_FALSE(claim(request(key, "body", "third"))->granted);
+    advance(24h * 3650);
+    purge_all();
+    EXPECT_EQ(lookup(second.scope)->state, State::unknown);  // I9
+  }
+}
+
+TEST_P(StoreConformance, a_forwarded_epoch_that_completes_settles_the_key) {
+  ASSERT_TRUE(unknown(must_claim(request("k"))));
+  ClaimRequest forward = request("k", "body", "other");
+  forward.take_unknown = true;
+  const Record second = must_claim(forward);
+  ASSERT_TRUE(complete(second, "done"));
+  EXPECT_FALSE(lookup(second.scope)->evidence.earlier_too);
+  EXPECT_EQ(lookup(second.scope)->response->body, "done");
+}
+
 TEST_P(StoreConformance, completion_stores_the_response_and_starts_the_ttl) {
   const Record mine = must_claim(request("k"));
   advance(2s);
