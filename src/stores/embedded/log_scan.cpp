@@ -185,7 +185,9 @@ class Scanner {
       result.entries.push_back(std::move(entry));
     }
     result.end = at;
-    if (count != 0 && result.entries.size() < count && result.stopped_at == 0) result.stopped_at = at;
+    // Too few, or bytes left over: an entry was taken for something that it is not.
+    const bool fits = count == 0 || (result.entries.size() == count && at == end);
+    if (!fits && result.stopped_at == 0) result.stopped_at = at;
     return result;
   }
 
