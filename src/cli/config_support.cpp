@@ -19,10 +19,6 @@ bool any_operation(const Config& config, const std::function<bool(const Operatio
   return std::ranges::any_of(config.operations, uses);
 }
 
-bool derives_key(const Policy& policy) {
-  return policy.key.from == KeySource::json || policy.key.from == KeySource::content;
-}
-
 // A feature leaves this table when it exists.
 constexpr Unsupported table[] = {
     {"store: redis is not supported by this build",
@@ -32,10 +28,6 @@ constexpr Unsupported table[] = {
     {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},
     {"identity from jwt is not supported by this build",
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
-    {"key.from: json and content are not supported by this build",
-     [](const Config& c) {
-       return derives_key(c.defaults) || any_operation(c, [](const auto& o) { return derives_key(o.policy); });
-     }},
     {"quotas are not supported by this build",
      [](const Config& c) {
        const QuotasConfig& q = c.quotas;

@@ -305,7 +305,7 @@ TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
               ElementsAre("store: redis is not supported by this build"));
   EXPECT_THAT(unsupported_features(load("quotas: { live_keys: 1 }")),
               ElementsAre("quotas are not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 13u);
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 12u);
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ class Engine {
   // (a late reply, an outcome that could not be stored yet).
   Task<Outcome> run(Executor& executor, Command command, std::shared_ptr<Work> work);
 
+  // Runs the work without any record: whoever asked for it gave no key.
+  Task<Outcome> run_unguarded(std::shared_ptr<Work> work) { return unguarded(std::move(work), {}); }
+
   // The same for callers that may leave: the weak caller is told only if it is still there (I11).
   class Caller {
    public:

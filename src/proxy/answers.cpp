@@ -47,7 +47,11 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
     co_await answer_still_running(call, running->record);
   } else if (auto* unguarded = std::get_if<Unguarded>(&outcome)) {
     call.outcome = RequestOutcome::observed;
-    count_would_have(index, unguarded->would_have);
+    if (call.key_hash.empty()) {
+      call.outcome = RequestOutcome::passed;
+    } else {
+      count_would_have(index, unguarded->would_have);
+    }
     if (const auto* answered = std::get_if<Answer>(&unguarded->effect)) {
       co_await answer_effect(call, *answered, work, {});
     } else {

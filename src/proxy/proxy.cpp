@@ -8,6 +8,7 @@
 #include "core/scope.hpp"
 #include "http/request_writer.hpp"
 #include "proxy/call.hpp"
+#include "proxy/derived_key.hpp"
 #include "proxy/prefer.hpp"
 #include "proxy/trace.hpp"
 
@@ -120,6 +121,8 @@ Task<> Proxy::handle(http::Exchange& exchange) {
     co_await well_known_.handle(exchange, *call.rules);
   } else if (is_safe(request.method) || policy.mode == Mode::off) {
     co_await pass_through(call);
+  } else if (derives_from_body(policy.key)) {
+    co_await guard(call, std::nullopt);
   } else {
     const std::string_view header = key_header(policy.key);
     if (!request.headers.find(header)) {
@@ -155,7 +158,7 @@ Task<> Proxy::pass_through(Call& call) {
   if (result.outcome == http::RelayOutcome::upstream_unreachable) call.outcome = RequestOutcome::unreachable;
 }
 
-Task<> Proxy::guard(Call& call, std::string key) {
+Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   http::Exchange& exchange = call.exchange;
   const RequestHead& request = exchange.request();
   const Rules& rules = *call.rules;
@@ -189,10 +192,22 @@ Task<> Proxy::guard(Call& call, std::string key) {
           call, {.code = ProblemCode::bad_request, .detail = "The body's framing is broken."});
   }
   call.body_bytes = body.size();
+  if (!key) {
+    Result<std::optional<std::string>> derived = derive_key(operation.policy->key, body);
+    if (!observes && !derived) {
+      co_return co_await refuse(call, {.code = ProblemCode::invalid_key, .detail = derived.error().message});
+    }
+    if (!derived || !*derived) {
+      const bool required = operation.policy->key.required && !observes;
+      if (required) co_return co_await refuse(call, {.code = ProblemCode::missing_key});
+      co_return co_await run_without_key(call, std::move(body));
+    }
+    key = std::move(*derived);
+  }
 
   const std::string name = call.operation_name();
-  const Scope scope = scope_of(identity.tenant, identity.caller, name, key, rules.secret);
-  call.key_hash = key_hint(key, rules.secret);
+  const Scope scope = scope_of(identity.tenant, identity.caller, name, *key, rules.secret);
+  call.key_hash = key_hint(*key, rules.secret);
 
   std::vector<std::pair<std::string_view, std::string_view>> counted_headers;
   for (const std::string& wanted : operation.policy->fingerprint.headers) {
@@ -219,7 +234,7 @@ Task<> Proxy::guard(Call& call, std::string key) {
   command.scope = scope;
   command.fingerprint = printed->fingerprint;
   command.request = std::make_shared<const RequestInfo>(
-      RequestInfo{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : key,
+      RequestInfo{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : *key,
                   std::move(printed->leaves), owner_tag(identity, rules.secret)});
   command.policy = operation.policy;
   command.wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
@@ -232,6 +247,14 @@ Task<> Proxy::guard(Call& call, std::string key) {
   work->client = &exchange;
   Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
   work->client = nullptr;
+  call.upstream_took = work->took();
+  co_await answer(call, std::move(outcome), *work);
+}
+
+// A body that was looked into for a key and has none: the answer is passed on, nothing is kept.
+Task<> Proxy::run_without_key(Call& call, std::string body) {
+  std::shared_ptr<UpstreamWork> work = make_work(call, std::move(body));
+  Outcome outcome = co_await context_.engine.run_unguarded(work);
   call.upstream_took = work->took();
   co_await answer(call, std::move(outcome), *work);
 }

@@ -42,7 +42,8 @@ class Proxy final : public http::Handler {
   struct Call;  // one request on its way through
 
   Task<> pass_through(Call& call);
-  Task<> guard(Call& call, std::string key);
+  Task<> guard(Call& call, std::optional<std::string> key);
+  Task<> run_without_key(Call& call, std::string body);
   Task<> answer(Call& call, Outcome outcome, UpstreamWork& work);
   Task<> answer_first(Call& call, Executed executed, UpstreamWork& work);
   Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork& work, std::string extra_lines);

@@ -21,8 +21,7 @@ struct EmbeddedOptions {
   std::string dir;
   Durability durability = Durability::disk;
   const Clock* clock = nullptr;  // must outlive the store
-  // A store with much data uses larger segments, so that their number stays in the hundreds. As much
-  // again is kept in reserve for the outcomes of claims already made.
+  // As much again is kept in reserve for the outcomes of claims already made.
   std::uint64_t segment_bytes = 64ull << 20;
   FileOps* file_ops = nullptr;  // null: the system's
 };

@@ -34,6 +34,18 @@ class RestartTest : public EmbeddedTest {
     file.seekp(static_cast<std::streamoff>(at));
     file.put(static_cast<char>(byte ^ 4));
   }
+  // Segments are sealed in the background and only sealed ones are cleaned, so one pass may come early.
+  template <class Enough>
+  PurgeReply purge_until(Enough enough) {
+    PurgeReply total;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!enough(total) && std::chrono::steady_clock::now() < deadline) {
+      const PurgeReply pass = caller_->purge_all();
+      total.removed += pass.removed;
+      total.receipts += pass.receipts;
+    }
+    return total;
+  }
   void fill(int count, std::size_t body_bytes = 500) {
     for (int i = 0; i < count; ++i)
       must_complete("k" + std::to_string(i), std::string(body_bytes, 'x') + std::to_string(i));
@@ -223,7 +235,7 @@ TEST_F(RestartTest, MostlyDeadSegmentsAreCleanedAndWhatLivesIsKept) {
   }
   const std::size_t before = files(".log").size();
   clock_.advance(2h);
-  EXPECT_EQ(caller_->purge_all().removed, 540u);
+  EXPECT_EQ(purge_until([](const PurgeReply& total) { return total.removed >= 540; }).removed, 540u);
   EXPECT_LT(files(".log").size(), before / 2);
   for (int pass = 0; pass < 2; ++pass) {
     for (int i = 0; i < 600; ++i) {
@@ -245,7 +257,7 @@ TEST_F(RestartTest, ReceiptsReplaceBodiesWhenASegmentIsCleaned) {
   }
   const std::uint64_t before = caller_->stats().bytes;
   clock_.advance(25h);
-  EXPECT_EQ(caller_->purge_all().receipts, 300u);
+  EXPECT_EQ(purge_until([](const PurgeReply& total) { return total.receipts >= 300; }).receipts, 300u);
   EXPECT_LT(caller_->stats().bytes, before / 2);
   EXPECT_EQ(body_of("k5"), "expired");
   open();

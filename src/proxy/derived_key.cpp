@@ -1,0 +1,19 @@
+#include "proxy/derived_key.hpp"
+
+#include "base/hex.hpp"
+#include "base/sha256.hpp"
+#include "core/json_value.hpp"
+
+namespace onceward {
+
+Result<std::optional<std::string>> derive_key(const KeyPolicy& policy, std::string_view body) {
+  if (policy.from == KeySource::content) return std::optional(to_hex(sha256(body)));
+  Result<std::string> value = json_value_at(body, policy.from_argument);
+  if (!value) return std::optional<std::string>();
+  if (value->empty() || value->size() > policy.max_length) {
+    return Error{Errc::invalid, "the body's key is empty or too long"};
+  }
+  return std::optional(std::move(*value));
+}
+
+}  // namespace onceward
