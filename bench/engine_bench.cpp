@@ -83,11 +83,16 @@ std::atomic<std::uint64_t> next_key{0};
 
 void memory_pair(benchmark::State& state) {
   IdleExecutor executor;
+  // As in the proxy, nothing of one request belongs to another: neither its info nor its response. Shared ones
+  // would measure how threads fight over a reference count.
+  const auto own_info = std::make_shared<const RequestInfo>(*info);
+  const auto own_response = std::make_shared<const Response>(*response);
+  std::uint64_t key = static_cast<std::uint64_t>(state.thread_index()) << 40;
   for (auto _ : state) {
-    const ClaimRequest request = request_number(next_key.fetch_add(1), info);
+    const ClaimRequest request = request_number(key++, own_info);
     Reply<ClaimReply> claimed(executor);
     shared_store->claim(request, claimed);
-    const CompleteRequest outcome{fence_of(claimed.value->record), State::succeeded, response, {}};
+    const CompleteRequest outcome{fence_of(claimed.value->record), State::succeeded, own_response, {}};
     Reply<Record> completed(executor);
     shared_store->complete(outcome, completed);
     benchmark::DoNotOptimize(completed.value);

@@ -15,7 +15,7 @@ from support.waiting import eventually
 from support.wire import chunked
 
 MIB = 1 << 20
-STREAMED = 256 * MIB
+STREAMED = 1024 * MIB
 ALLOWED_GROWTH_KIB = 32 * 1024
 PIECE = os.urandom(MIB)
 
