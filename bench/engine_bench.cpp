@@ -83,8 +83,8 @@ std::atomic<std::uint64_t> next_key{0};
 
 void memory_pair(benchmark::State& state) {
   IdleExecutor executor;
-  // As in the proxy, nothing of one request belongs to another: neither its info nor its response. Shared ones
-  // would measure how threads fight over a reference count.
+  // As in the proxy, nothing of one request belongs to another: neither its info nor its response. Shared
+  // ones would measure how threads fight over a reference count.
   const auto own_info = std::make_shared<const RequestInfo>(*info);
   const auto own_response = std::make_shared<const Response>(*response);
   std::uint64_t key = static_cast<std::uint64_t>(state.thread_index()) << 40;
