@@ -157,6 +157,8 @@ class MemoryStore final : public Store {
  private:
   using Map = std::unordered_map<Scope, Record, HashByPrefix>;
   struct alignas(64) Shard {
+    // Most lookups are of keys that are not there yet; each record met on the way is a cache miss.
+    Shard() { records.max_load_factor(0.25F); }
     std::mutex mutex;
     Map records;
     std::vector<Due> due;  // a heap; entries whose record has moved on are skipped
