@@ -40,7 +40,7 @@ std::string render(const boost::json::object& vector) {
   return text + "\r\n";
 }
 
-// RFC 9112 allows codings before chunked; a server that does not decode them answers 501.
+// RFC 9112 allows codings before chunked; this one decodes none and refuses them (400).
 bool asks_for_other_codings(const boost::json::object& vector) {
   if (!vector.at("headers").is_array()) return false;
   for (const auto& header : vector.at("headers").as_array()) {
