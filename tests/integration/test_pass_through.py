@@ -18,6 +18,8 @@ MIB = 1 << 20
 STREAMED = 1024 * MIB
 ALLOWED_GROWTH_KIB = 32 * 1024
 PIECE = os.urandom(MIB)
+# AddressSanitizer keeps what was freed, up to 256 MiB, to catch late uses; that is not the proxy's memory.
+FREED_IS_FREE = {"ASAN_OPTIONS": "quarantine_size_mb=4"}
 
 
 def digest_of_pieces():
@@ -28,7 +30,7 @@ def digest_of_pieces():
 
 
 def test_a_large_upload_needs_no_memory(serve, upstream):
-    proxy = serve()
+    proxy = serve(env=FREED_IS_FREE)
     script = upstream.script(numbered_answer)
     proxy.post("/warm")
     before = proxy.memory_kib("VmHWM")
@@ -44,7 +46,7 @@ def test_a_large_upload_needs_no_memory(serve, upstream):
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 def test_a_large_download_needs_no_memory_even_for_a_slow_reader(serve, upstream, framing):
-    proxy = serve()
+    proxy = serve(env=FREED_IS_FREE)
     proxy.get("/warm")
 
     def send_by_length(exchange):
