@@ -163,8 +163,10 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
     std::promise<Result<Done>> done;
     lane.worker.call([&] {
       Result<Done> tls = config.tls ? lane.server->use_tls(tls_files(*config.tls)) : Result<Done>(Done{});
-      lane.server->set_limits(limits(config));
-      lane.proxy->use(std::move(fresh[index].rules), std::move(fresh[index].upstream));
+      if (tls) {
+        lane.server->set_limits(limits(config));
+        lane.proxy->use(std::move(fresh[index].rules), std::move(fresh[index].upstream));
+      }
       done.set_value(std::move(tls));
     });
     if (const Result<Done> tls = done.get_future().get(); !tls) return tls.error();

@@ -112,7 +112,14 @@ class Onceward:
         self.process.send_signal(number)
 
     def reload(self):
+        """SIGHUP, and waits for the log to say how it went: workers take new rules one after another."""
+        before = self.reloads_ended()
         self.signal(signal.SIGHUP)
+        eventually(lambda: self.reloads_ended() > before, what=lambda: f"the reload to end:\n{self.logs()[-4000:]}")
+
+    def reloads_ended(self):
+        logs = self.logs()
+        return logs.count('"reloaded"') + logs.count('"the old rules stay in force"')
 
     def ended_with(self, within=_END_WITHIN):
         """Waits for the process to end by itself; its exit code."""
