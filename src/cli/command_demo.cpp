@@ -25,7 +25,7 @@ struct DemoArguments {
 
 // A worker with its thread, for the demo's own service and driver.
 struct Helper {
-  http::Worker worker;
+  net::Worker worker;
   std::thread thread;
   void run() {
     thread = std::thread([this] { worker.run(); });

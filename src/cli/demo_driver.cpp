@@ -12,7 +12,7 @@ struct Heard {
 };
 
 Task<Heard> post_order(http::Upstream& target, const std::string& head, const std::string& body) {
-  const MonoTime deadline = http::Worker::now() + std::chrono::seconds(5);
+  const MonoTime deadline = net::Worker::now() + std::chrono::seconds(5);
   Result<http::Lease> lease = co_await target.checkout(deadline);
   if (!lease) co_return Heard{};
   if (co_await lease->send(head, body, deadline) != http::Sent::ok) co_return Heard{};

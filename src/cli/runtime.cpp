@@ -26,7 +26,7 @@ std::string url_text(const HttpUrl& url) {
   return (url.tls ? "https://" : "http://") + address_text({url.host, url.port}) + url.target;
 }
 
-http::TlsFiles tls_files(const TlsConfig& tls) { return {tls.cert, tls.key, tls.client_ca}; }
+net::TlsFiles tls_files(const TlsConfig& tls) { return {tls.cert, tls.key, tls.client_ca}; }
 
 Task<> drain_and_tell(http::Server& server, MonoTime deadline, std::promise<void>& done) {
   if (!co_await server.drain(deadline)) {
@@ -39,7 +39,7 @@ Task<> drain_and_tell(http::Server& server, MonoTime deadline, std::promise<void
 }  // namespace
 
 struct Runtime::Lane {
-  http::Worker worker;
+  net::Worker worker;
   std::unique_ptr<Proxy> proxy;
   std::unique_ptr<http::Server> server;
   std::thread thread;
@@ -78,7 +78,7 @@ Result<std::shared_ptr<http::Upstream>> Runtime::make_upstream(Lane& lane, const
   options.connect_timeout = config.upstream.connect_timeout;
   options.timeout = config.upstream.timeout;
   options.max_connections = std::max<std::size_t>(1, config.upstream.max_connections / worker_count(config_));
-  options.ca_file = config.upstream.ca_file;
+  options.tls.ca_file = config.upstream.ca_file;
   Result<std::unique_ptr<http::Upstream>> upstream = http::Upstream::make(lane.worker, options);
   if (!upstream) return Error{Errc::invalid, upstream.error().message};
   return std::shared_ptr<http::Upstream>(std::move(*upstream));

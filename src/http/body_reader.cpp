@@ -11,8 +11,8 @@ constexpr std::size_t fill_room = 1024;  // always there: an incomplete line is 
 constexpr std::uint64_t slowest_bytes_per_s = 1024;    // of a body that is read whole, on average
 constexpr std::size_t reserve_bytes_max = 256 * 1024;  // trusted before the bytes are there
 
-BodyStatus to_body_status(IoStatus status) {
-  return status == IoStatus::timeout ? BodyStatus::timeout : BodyStatus::closed;
+BodyStatus to_body_status(net::IoStatus status) {
+  return status == net::IoStatus::timeout ? BodyStatus::timeout : BodyStatus::closed;
 }
 
 ReadBody to_read_body(BodyStatus status) {
@@ -40,8 +40,8 @@ Task<BodyStatus> Connection::send_continue() {
 // More input behind what is unread. `piece` means that there is some.
 Task<BodyStatus> Connection::fill(MonoTime deadline) {
   if (continue_due_ && co_await send_continue() != BodyStatus::piece) co_return BodyStatus::closed;
-  const IoResult result = co_await stream_.read_some(in_.room(fill_room), deadline);
-  if (result.status != IoStatus::ok) co_return to_body_status(result.status);
+  const net::IoResult result = co_await stream_.read_some(in_.room(fill_room), deadline);
+  if (result.status != net::IoStatus::ok) co_return to_body_status(result.status);
   in_.filled(result.bytes);
   co_return BodyStatus::piece;
 }
@@ -79,12 +79,12 @@ bool Connection::body_buffered() const {
 // A client that trickles its body must not hold memory for ever.
 bool Connection::too_slow(MonoTime since, std::size_t bytes) const {
   const auto allowed = server_.limits.body_timeout + std::chrono::seconds(bytes / slowest_bytes_per_s);
-  return Worker::now() - since > allowed;
+  return net::Worker::now() - since > allowed;
 }
 
 Task<ReadBody> Connection::read_body(std::size_t limit, std::string& out) {
   out.clear();
-  const MonoTime since = Worker::now();
+  const MonoTime since = net::Worker::now();
   if (decoder_.length_left() > limit) co_return ReadBody::too_large;
   while (true) {
     if (decoder_.length_left() > in_.unread().size() - piece_bytes_)
@@ -108,9 +108,9 @@ Task<ReadBody> Connection::read_length_body(std::string& out, MonoTime since) {
   while (!decoder_.ended()) {
     const std::size_t want = std::min<std::uint64_t>(decoder_.length_left(), reserve_bytes_max);
     out.resize(have + want);
-    const IoResult result =
+    const net::IoResult result =
         co_await stream_.read_some(std::span(out).subspan(have), in(server_.limits.body_timeout));
-    if (result.status != IoStatus::ok) co_return fail_body(to_read_body(to_body_status(result.status)));
+    if (result.status != net::IoStatus::ok) co_return fail_body(to_read_body(to_body_status(result.status)));
     have += result.bytes;
     if (too_slow(since, have)) co_return fail_body(ReadBody::timeout);
     decoder_.skip(result.bytes);

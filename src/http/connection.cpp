@@ -49,12 +49,12 @@ Task<bool> Connection::wait_for_request() {
     in_.drop_if_empty();
     if (server_.draining) co_return false;
     idle_ = true;
-    const IoStatus wait = co_await stream_.readable(deadline);
+    const net::IoStatus wait = co_await stream_.readable(deadline);
     idle_ = false;
-    if (wait != IoStatus::ok) co_return false;
-    const IoResult result = stream_.try_read(in_.room(Buffer::block_bytes));
-    if (result.status == IoStatus::would_block) continue;
-    if (result.status != IoStatus::ok) co_return false;
+    if (wait != net::IoStatus::ok) co_return false;
+    const net::IoResult result = stream_.try_read(in_.room(Buffer::block_bytes));
+    if (result.status == net::IoStatus::would_block) continue;
+    if (result.status != net::IoStatus::ok) co_return false;
     in_.filled(result.bytes);
     co_return true;
   }
@@ -79,10 +79,10 @@ Task<Connection::Progress> Connection::read_head() {
     if (end != 0) break;
     searched = in_.unread().size();
     const bool began = searched != 0;
-    const IoResult result = co_await stream_.read_some(in_.room(head_room), deadline);
-    if (result.status == IoStatus::timeout && began)
+    const net::IoResult result = co_await stream_.read_some(in_.room(head_room), deadline);
+    if (result.status == net::IoStatus::timeout && began)
       co_return co_await protocol_error(408, "the request head did not arrive in time");
-    if (result.status != IoStatus::ok) co_return Progress::stop;
+    if (result.status != net::IoStatus::ok) co_return Progress::stop;
     in_.filled(result.bytes);
   }
   in_.room(body_room);  // may move the bytes, so before there are views on them
@@ -158,8 +158,8 @@ Task<> Connection::linger() {
   in_.drop();
   const MonoTime deadline = in(linger_time);
   for (std::size_t total = 0; total < linger_bytes;) {
-    const IoResult result = co_await stream_.read_some(in_.room(Buffer::block_bytes), deadline);
-    if (result.status != IoStatus::ok && result.status != IoStatus::interrupted) co_return;
+    const net::IoResult result = co_await stream_.read_some(in_.room(Buffer::block_bytes), deadline);
+    if (result.status != net::IoStatus::ok && result.status != net::IoStatus::interrupted) co_return;
     total += result.bytes;
   }
 }

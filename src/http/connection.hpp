@@ -12,13 +12,13 @@
 #include "http/buffer.hpp"
 #include "http/exchange.hpp"
 #include "http/server.hpp"
-#include "http/stream.hpp"
+#include "net/stream.hpp"
 
 namespace onceward::http {
 
 // What connections share with their server.
 struct ServerShared {
-  Worker& worker;
+  net::Worker& worker;
   Handler& handler;
   ServerLimits limits;
   bool draining = false;
@@ -28,7 +28,7 @@ class Connection {
  public:
   Connection(ServerShared& server, int fd, PeerInfo peer);
 
-  void use_tls(TlsSession session) { stream_.use_tls(std::move(session)); }
+  void use_tls(net::TlsSession session) { stream_.use_tls(std::move(session)); }
   Task<> run();     // serves requests until the connection ends
   Task<> refuse();  // answers 503 and closes
   void close() { stream_.close(); }
@@ -54,7 +54,7 @@ class Connection {
   enum class Progress : std::uint8_t { next, stop };
   enum class Answer : std::uint8_t { none, streaming, done, cut };
 
-  MonoTime in(Duration time) const { return Worker::now() + time; }
+  MonoTime in(Duration time) const { return net::Worker::now() + time; }
   Task<bool> wait_for_request();
   Task<Progress> read_head();
   Task<Progress> serve();
@@ -79,7 +79,7 @@ class Connection {
   Task<bool> send(std::string_view first, std::string_view second = {}, std::string_view third = {});
 
   ServerShared& server_;
-  Stream stream_;
+  net::Stream stream_;
   PeerInfo peer_;
   Buffer in_;
   RequestHead head_;

@@ -35,7 +35,7 @@ int Exchange::status() const { return connection_.status_; }
 bool Exchange::client_gone() const { return connection_.stream_.broken(); }
 std::uint64_t Exchange::bytes_sent() const { return connection_.bytes_sent_; }
 
-Stream& Exchange::take_stream() {
+net::Stream& Exchange::take_stream() {
   connection_.tunnel_ = true;
   return connection_.stream_;
 }

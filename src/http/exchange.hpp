@@ -10,16 +10,14 @@
 
 #include "base/task.hpp"
 #include "http/head.hpp"
+#include "http/peer.hpp"
 #include "onceward/executor.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
+class Stream;
+}
 
-struct PeerInfo {
-  std::string address;  // without the port
-  bool tls = false;
-  std::string certificate_subject;      // RFC 2253 text; empty without a verified client certificate
-  std::string certificate_fingerprint;  // SHA-256 of the certificate, lower-case hex
-};
+namespace onceward::http {
 
 enum class BodyStatus : std::uint8_t {
   piece,
@@ -37,7 +35,6 @@ struct BodyPiece {
 enum class ReadBody : std::uint8_t { ok, too_large, bad, closed, timeout };
 
 class Connection;
-class Stream;
 
 class Exchange {
  public:
@@ -79,7 +76,7 @@ class Exchange {
 
   // For tunnels: the raw stream after the head, and the bytes already read past it. The connection
   // closes when handle() returns.
-  Stream& take_stream();
+  net::Stream& take_stream();
   std::string_view buffered() const;
 
  private:

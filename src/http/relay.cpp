@@ -9,7 +9,7 @@
 #include "http/response_writer.hpp"
 #include "http/scratch.hpp"
 #include "http/tunnel.hpp"
-#include "http/wait_list.hpp"
+#include "net/wait_list.hpp"
 
 namespace onceward::http {
 namespace {
@@ -44,7 +44,7 @@ class Relay {
   Task<RelayResult> run();
 
  private:
-  MonoTime soon() const { return Worker::now() + upstream_.options().timeout; }
+  MonoTime soon() const { return net::Worker::now() + upstream_.options().timeout; }
   void write_head();
   Task<Sent> send_request();
   Task<> upload();
@@ -70,7 +70,7 @@ class Relay {
   bool stopping_ = false;                     // the client is not to blame for what its body lacks
   BodyStatus client_body_ = BodyStatus::end;  // other than end: the client did not send its body properly
   MonoTime upload_ended_{};
-  WaitList upload_over_;
+  net::WaitList upload_over_;
 };
 
 void Relay::write_head() {
@@ -122,7 +122,7 @@ Task<bool> Relay::upload_pieces() {
 Task<> Relay::upload() {
   upload_broken_ = !co_await upload_pieces();
   uploading_ = false;
-  upload_ended_ = Worker::now();
+  upload_ended_ = net::Worker::now();
   upload_over_.wake_all();
 }
 
@@ -142,7 +142,7 @@ Task<HeadStatus> Relay::read_final_head() {
     const HeadStatus status = co_await lease_.read_head(exchange_.request().method, soon());
     if (status == HeadStatus::timeout) {
       // The upstream's time begins when it has the whole request; the upload has its own limits.
-      if (uploading_ || Worker::now() < upload_ended_ + upstream_.options().timeout) continue;
+      if (uploading_ || net::Worker::now() < upload_ended_ + upstream_.options().timeout) continue;
       co_return status;
     }
     if (status != HeadStatus::head || lease_.head().status >= 200) co_return status;

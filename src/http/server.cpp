@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "base/await.hpp"
-#include "http/address.hpp"
 #include "http/connection.hpp"
-#include "http/wait_list.hpp"
+#include "net/address.hpp"
+#include "net/wait_list.hpp"
 
 namespace onceward::http {
 namespace {
@@ -25,7 +25,7 @@ Error system_error(const std::string& what) {
   return {code, what + ": " + std::strerror(errno)};
 }
 
-int open_socket(const SocketAddress& address, bool share) {
+int open_socket(const net::SocketAddress& address, bool share) {
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fd;
   const int on = 1;
@@ -37,29 +37,29 @@ int open_socket(const SocketAddress& address, bool share) {
 
 // SO_REUSEPORT would quietly share the port with another program of the same user, so whether it is
 // taken is asked without it first.
-Result<Done> check_free(const SocketAddress& address) {
+Result<Done> check_free(const net::SocketAddress& address) {
   const int fd = open_socket(address, false);
-  if (fd < 0) return system_error(host_port_text(address));
+  if (fd < 0) return system_error(net::host_port_text(address));
   const bool free = ::bind(fd, address.get(), address.bytes) == 0 && ::listen(fd, 1) == 0;
-  const Error error = free ? Error{} : system_error(host_port_text(address));
+  const Error error = free ? Error{} : system_error(net::host_port_text(address));
   ::close(fd);
   if (!free) return error;
   return Done{};
 }
 
-Result<int> bind_and_listen(const SocketAddress& address) {
+Result<int> bind_and_listen(const net::SocketAddress& address) {
   const int fd = open_socket(address, true);
-  if (fd < 0) return system_error(host_port_text(address));
+  if (fd < 0) return system_error(net::host_port_text(address));
   if (::bind(fd, address.get(), address.bytes) == 0 && ::listen(fd, backlog) == 0) return fd;
-  const Error error = system_error(host_port_text(address));
+  const Error error = system_error(net::host_port_text(address));
   ::close(fd);
   return error;
 }
 
-bool has_port_zero(const SocketAddress& address) { return host_port_text(address).ends_with(":0"); }
+bool has_port_zero(const net::SocketAddress& address) { return host_port_text(address).ends_with(":0"); }
 
-SocketAddress bound_address(int fd) {
-  SocketAddress address;
+net::SocketAddress bound_address(int fd) {
+  net::SocketAddress address;
   address.bytes = sizeof address.storage;
   ::getsockname(fd, address.get(), &address.bytes);
   return address;
@@ -72,29 +72,29 @@ PlainAnswer Handler::protocol_error(int, std::string_view detail) {
 }
 
 struct Server::Impl {
-  Impl(Worker& worker, Handler& handler, ServerLimits limits)
+  Impl(net::Worker& worker, Handler& handler, ServerLimits limits)
       : shared{worker, handler, limits}, emptied(worker) {}
 
   ServerShared shared;
   std::shared_ptr<SSL_CTX> tls;
-  std::list<std::unique_ptr<Stream>> listeners;
+  std::list<std::unique_ptr<net::Stream>> listeners;
   std::size_t accepting = 0;  // accept loops that run
   std::list<Connection> connections;
-  WaitList emptied;
+  net::WaitList emptied;
 
   bool idle() const { return connections.empty() && accepting == 0; }
   void ended() {
     if (idle()) emptied.wake_all();
   }
-  Result<std::string> listen_on(const SocketAddress& address, bool share);
-  Result<Done> listen_on_all(const std::vector<SocketAddress>& addresses, bool share,
+  Result<std::string> listen_on(const net::SocketAddress& address, bool share);
+  Result<Done> listen_on_all(const std::vector<net::SocketAddress>& addresses, bool share,
                              std::vector<std::string>& bound);
-  Task<> accept_loop(Stream& listener);
-  void accept_one(int fd, const SocketAddress& from);
+  Task<> accept_loop(net::Stream& listener);
+  void accept_one(int fd, const net::SocketAddress& from);
   Task<> run_connection(std::list<Connection>::iterator connection, bool refused);
 };
 
-Server::Server(Worker& worker, Handler& handler, ServerLimits limits)
+Server::Server(net::Worker& worker, Handler& handler, ServerLimits limits)
     : impl_(std::make_unique<Impl>(worker, handler, limits)) {}
 
 Server::~Server() {
@@ -102,30 +102,30 @@ Server::~Server() {
   ONCEWARD_ASSERT(impl_->idle());
 }
 
-Result<Done> Server::use_tls(const TlsFiles& files) {
-  auto context = make_server_tls(files);
+Result<Done> Server::use_tls(const net::TlsFiles& files) {
+  auto context = net::make_server_tls(files);
   if (!context) return context.error();
   impl_->tls = std::move(*context);
   return Done{};
 }
 
-Result<std::string> Server::Impl::listen_on(const SocketAddress& address, bool share) {
+Result<std::string> Server::Impl::listen_on(const net::SocketAddress& address, bool share) {
   if (!share)
     if (const auto free = check_free(address); !free) return free.error();
   const auto fd = bind_and_listen(address);
   if (!fd) return fd.error();
-  listeners.push_back(std::make_unique<Stream>(shared.worker, *fd));
+  listeners.push_back(std::make_unique<net::Stream>(shared.worker, *fd));
   ++accepting;
-  Stream& listener = *listeners.back();
+  net::Stream& listener = *listeners.back();
   spawn(accept_loop(listener));
-  return host_port_text(bound_address(*fd));
+  return net::host_port_text(bound_address(*fd));
 }
 
-Result<Done> Server::Impl::listen_on_all(const std::vector<SocketAddress>& addresses, bool share,
+Result<Done> Server::Impl::listen_on_all(const std::vector<net::SocketAddress>& addresses, bool share,
                                          std::vector<std::string>& bound) {
   const std::size_t before = bound.size();
   Error error;
-  for (const SocketAddress& address : addresses) {
+  for (const net::SocketAddress& address : addresses) {
     auto one = listen_on(address, share);
     if (one) {
       bound.push_back(std::move(*one));
@@ -143,19 +143,19 @@ Result<Done> Server::Impl::listen_on_all(const std::vector<SocketAddress>& addre
 Result<std::vector<std::string>> Server::listen(const std::vector<std::string>& addresses, bool share) {
   std::vector<std::string> bound;
   for (const std::string& text : addresses) {
-    const auto parsed = parse_host_port(text);
+    const auto parsed = net::parse_host_port(text);
     if (!parsed) return parsed.error();
-    const auto resolved = resolve_address(parsed->host, parsed->port, true);
+    const auto resolved = net::resolve_address(parsed->host, parsed->port, true);
     if (!resolved) return resolved.error();
     if (const auto done = impl_->listen_on_all(*resolved, share, bound); !done) return done.error();
   }
   return bound;
 }
 
-Task<> Server::Impl::accept_loop(Stream& listener) {
+Task<> Server::Impl::accept_loop(net::Stream& listener) {
   while (!shared.draining) {
-    if (co_await listener.readable(MonoTime::max()) != IoStatus::ok) break;
-    SocketAddress from;
+    if (co_await listener.readable(MonoTime::max()) != net::IoStatus::ok) break;
+    net::SocketAddress from;
     from.bytes = sizeof from.storage;
     const int fd = ::accept4(listener.fd(), from.get(), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
@@ -164,14 +164,14 @@ Task<> Server::Impl::accept_loop(Stream& listener) {
       listener.not_readable();
     } else if (errno != ECONNABORTED && errno != EINTR) {
       // Out of descriptors or memory: trying at once would only spin.
-      co_await SleepUntil(shared.worker, Worker::now() + accept_pause);
+      co_await SleepUntil(shared.worker, net::Worker::now() + accept_pause);
     }
   }
   --accepting;
   ended();
 }
 
-void Server::Impl::accept_one(int fd, const SocketAddress& from) {
+void Server::Impl::accept_one(int fd, const net::SocketAddress& from) {
   if (connections.size() >= shared.limits.max_connections + refusals_max) {
     ::close(fd);
     return;
@@ -182,7 +182,7 @@ void Server::Impl::accept_one(int fd, const SocketAddress& from) {
   PeerInfo peer;
   peer.address = address_text(from);
   connections.emplace_front(shared, fd, std::move(peer));
-  if (tls) connections.front().use_tls(accept_tls(*tls, fd));
+  if (tls) connections.front().use_tls(net::accept_tls(*tls, fd));
   spawn(run_connection(connections.begin(), refused));
 }
 

@@ -13,7 +13,8 @@
 
 #include "base/task.hpp"
 #include "http/exchange.hpp"
-#include "http/worker.hpp"
+#include "net/tls.hpp"
+#include "net/worker.hpp"
 #include "onceward/result.hpp"
 
 namespace onceward::http {
@@ -26,12 +27,6 @@ struct ServerLimits {
   Duration write_timeout = std::chrono::seconds(30);   // for the client to take the next bytes
   std::size_t max_connections = 10'000;                // of this server; over it: 503
   std::size_t drain_bytes = 64 * 1024;                 // of an unread body, before the connection is closed
-};
-
-struct TlsFiles {
-  std::string cert;       // PEM chain
-  std::string key;        // PEM
-  std::string client_ca;  // PEM; when set, a client certificate is required and verified
 };
 
 // An answer that http cannot word itself.
@@ -50,11 +45,11 @@ class Handler {
 
 class Server {
  public:
-  Server(Worker& worker, Handler& handler, ServerLimits limits = {});
+  Server(net::Worker& worker, Handler& handler, ServerLimits limits = {});
   ~Server();  // after drained() or close_all(): no connection may be left
 
   // Start-up and reload: the files are read now; connections made before keep the old certificate.
-  Result<Done> use_tls(const TlsFiles& files);
+  Result<Done> use_tls(const net::TlsFiles& files);
 
   // "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080". The result has the bound addresses, with
   // the real ports; the other workers listen on those with `share`. Without `share` a taken port is an

@@ -378,7 +378,7 @@ TEST(Server, DrainingLetsRequestsFinishAndClosesIdleConnections) {
   std::promise<bool> drained;
   (**&server->worker).call([&] {
     spawn([](Server& drain, std::promise<bool>& done) -> Task<> {
-      done.set_value(co_await drain.drain(Worker::now() + 5s));
+      done.set_value(co_await drain.drain(net::Worker::now() + 5s));
     }(*server->server, drained));
   });
   EXPECT_TRUE(idle.at_end());

@@ -1,5 +1,5 @@
-// Support for this module's tests: a worker on its own thread, blocking raw clients, and an upstream
-// whose every byte the test decides. Every wait is bounded.
+// Support for this module's tests: blocking raw clients, and an upstream whose every byte the test decides.
+// Every wait is bounded.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,45 +23,13 @@
 #include "base/task.hpp"
 #include "http/server.hpp"
 #include "http/upstream.hpp"
-#include "http/worker.hpp"
+#include "net/testing.hpp"
 
 namespace onceward::http::testing {
 
 using namespace std::chrono_literals;
 
-class WorkerThread {
- public:
-  WorkerThread() : thread_([this] { worker_.run(); }) {}
-  ~WorkerThread() {
-    worker_.stop();
-    thread_.join();
-  }
-  Worker& operator*() { return worker_; }
-
-  // Runs the task on the worker and waits for its result.
-  template <class T>
-  T run(std::function<Task<T>()> make) {
-    std::promise<T> done;
-    worker_.call([&] { spawn(complete<T>(make, done)); });
-    return done.get_future().get();
-  }
-  void run(std::function<void()> job) {
-    std::promise<void> done;
-    worker_.call([&] {
-      job();
-      done.set_value();
-    });
-    done.get_future().get();
-  }
-
- private:
-  template <class T>
-  static Task<> complete(std::function<Task<T>()>& make, std::promise<T>& done) {
-    done.set_value(co_await make());
-  }
-  Worker worker_;
-  std::thread thread_;
-};
+using net::testing::WorkerThread;
 
 // A blocking socket; reads give up after 5 seconds, so that a hang is a failure.
 class Raw {
@@ -211,7 +179,7 @@ class FunctionHandler final : public Handler {
 class RunningServer {
  public:
   explicit RunningServer(std::function<Task<>(Exchange&)> handle, ServerLimits limits = {},
-                         const TlsFiles* tls = nullptr)
+                         const net::TlsFiles* tls = nullptr)
       : handler_(std::move(handle)) {
     worker.run([&] {
       server = std::make_unique<Server>(*worker, handler_, limits);
@@ -223,7 +191,7 @@ class RunningServer {
   }
   ~RunningServer() {
     worker.run([&] { server->close_all(); });
-    EXPECT_TRUE(worker.run<bool>([&] { return server->drain(Worker::now() + 10s); }));
+    EXPECT_TRUE(worker.run<bool>([&] { return server->drain(net::Worker::now() + 10s); }));
     worker.run([&] {
       upstream.reset();
       server.reset();

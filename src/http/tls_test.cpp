@@ -1,4 +1,4 @@
-#include "http/tls.hpp"
+#include "net/tls.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -93,7 +93,7 @@ class TlsTest : public ::testing::Test {
     authority.issue("client", nullptr);
   }
   void start(const std::string& certificate, const std::string& client_ca = {}) {
-    const TlsFiles files{authority.cert(certificate), authority.key(certificate), client_ca};
+    const net::TlsFiles files{authority.cert(certificate), authority.key(certificate), client_ca};
     back = std::make_unique<RunningServer>(
         [this](Exchange& exchange) -> Task<> {
           seen = exchange.peer();
@@ -128,7 +128,7 @@ TEST_F(TlsTest, RequestsPassThroughBothSides) {
   for (const char* host : {"127.0.0.1", "localhost"}) {
     UpstreamOptions options;
     options.url = std::string("https://") + host + ":" + port();
-    options.ca_file = authority.cert("ca");
+    options.tls.ca_file = authority.cert("ca");
     front->make_upstream(options);
     Raw client = front->connect();
     const Upstream& upstream = *front->upstream;
@@ -148,12 +148,12 @@ TEST_F(TlsTest, ACertificateForAnotherNameOrOfAnotherAuthorityIsRefused) {
   start("other");
   UpstreamOptions options;
   options.url = "https://127.0.0.1:" + port();
-  options.ca_file = authority.cert("ca");
+  options.tls.ca_file = authority.cert("ca");
   front->make_upstream(options);
   Raw wrong_name = front->connect();
   EXPECT_EQ(status_of(ask(wrong_name, "x")), "502");
   options.url = "https://localhost:" + port();
-  options.ca_file.clear();  // the system's, which do not know ours
+  options.tls.ca_file.clear();  // the system's, which do not know ours
   front->make_upstream(options);
   Raw wrong_authority = front->connect();
   EXPECT_EQ(status_of(ask(wrong_authority, "x")), "502");
@@ -163,12 +163,12 @@ TEST_F(TlsTest, AClientCertificateIsRequiredVerifiedAndDescribed) {
   start("server", authority.cert("ca"));
   UpstreamOptions options;
   options.url = "https://127.0.0.1:" + port();
-  options.ca_file = authority.cert("ca");
+  options.tls.ca_file = authority.cert("ca");
   front->make_upstream(options);
   Raw without = front->connect();
   EXPECT_EQ(status_of(ask(without, "x")), "502");
-  options.cert = authority.cert("client");
-  options.key = authority.key("client");
+  options.tls.cert = authority.cert("client");
+  options.tls.key = authority.key("client");
   front->make_upstream(options);
   Raw with = front->connect();
   EXPECT_EQ(status_of(ask(with, "x")), "200");
@@ -184,9 +184,9 @@ TEST_F(TlsTest, APlainClientOfATlsServerIsDropped) {
 }
 
 TEST_F(TlsTest, FilesThatCannotBeUsedAreErrors) {
-  EXPECT_FALSE(make_server_tls({authority.cert("server"), authority.key("client"), {}}));
-  EXPECT_FALSE(make_server_tls({"/nonexistent", authority.key("server"), {}}));
-  EXPECT_FALSE(make_server_tls({authority.cert("server"), authority.key("server"), "/nonexistent"}));
+  EXPECT_FALSE(net::make_server_tls({authority.cert("server"), authority.key("client"), {}}));
+  EXPECT_FALSE(net::make_server_tls({"/nonexistent", authority.key("server"), {}}));
+  EXPECT_FALSE(net::make_server_tls({authority.cert("server"), authority.key("server"), "/nonexistent"}));
 }
 
 }  // namespace

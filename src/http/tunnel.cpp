@@ -1,7 +1,7 @@
 #include "http/tunnel.hpp"
 
 #include "http/buffer.hpp"
-#include "http/wait_list.hpp"
+#include "net/wait_list.hpp"
 
 namespace onceward::http {
 namespace {
@@ -9,20 +9,20 @@ namespace {
 struct Copying {
   explicit Copying(Executor& executor) : ended(executor) {}
   int running = 2;
-  WaitList ended;
+  net::WaitList ended;
 };
 
 Task<> copy(TunnelEnd& from, TunnelEnd& to, Duration idle, Copying& copying) {
-  bool fine = co_await to.stream.write_all(from.buffered, Worker::now() + idle);
+  bool fine = co_await to.stream.write_all(from.buffered, net::Worker::now() + idle);
   Buffer buffer;
   while (fine) {
-    const IoResult result =
-        co_await from.stream.read_some(buffer.room(Buffer::block_bytes), Worker::now() + idle);
-    if (result.status == IoStatus::end) break;
-    fine = result.status == IoStatus::ok;
+    const net::IoResult result =
+        co_await from.stream.read_some(buffer.room(Buffer::block_bytes), net::Worker::now() + idle);
+    if (result.status == net::IoStatus::end) break;
+    fine = result.status == net::IoStatus::ok;
     if (!fine) break;
     buffer.filled(result.bytes);
-    fine = co_await to.stream.write_all(buffer.unread(), Worker::now() + idle);
+    fine = co_await to.stream.write_all(buffer.unread(), net::Worker::now() + idle);
     buffer.consume(buffer.unread().size());
   }
   if (fine) {

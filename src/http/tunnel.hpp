@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "base/task.hpp"
-#include "http/stream.hpp"
+#include "net/stream.hpp"
 
 namespace onceward::http {
 
 struct TunnelEnd {
-  Stream& stream;
+  net::Stream& stream;
   std::string_view buffered;  // already read from it
 };
 

@@ -49,15 +49,15 @@ Task<BodyStatus> Lease::read_body(std::size_t limit, std::string& out, MonoTime 
 bool Lease::body_buffered() const { return socket_->body_buffered(); }
 std::uint64_t Lease::bytes_seen() const { return socket_->bytes_seen; }
 void Lease::close() { socket_->stream.close(); }
-Stream& Lease::stream() { return socket_->stream; }
+net::Stream& Lease::stream() { return socket_->stream; }
 std::string_view Lease::buffered() const { return socket_->in.unread(); }
 
-Result<std::unique_ptr<Upstream>> Upstream::make(Worker& worker, const UpstreamOptions& options) {
+Result<std::unique_ptr<Upstream>> Upstream::make(net::Worker& worker, const UpstreamOptions& options) {
   auto url = parse_url(options.url);
   if (!url) return url.error();
-  TlsContext tls;
+  net::TlsContext tls;
   if (url->tls) {
-    auto context = make_client_tls(options);
+    auto context = net::make_client_tls(options.tls);
     if (!context) return context.error();
     tls = std::move(*context);
   }
@@ -85,7 +85,7 @@ Lease Upstream::checkout_idle() {
 
 Task<Result<Lease>> Upstream::connect(MonoTime deadline) {
   const auto pool = pool_;  // a reload may end us while we wait
-  deadline = std::min<MonoTime>(deadline, Worker::now() + pool->options.connect_timeout);
+  deadline = std::min<MonoTime>(deadline, net::Worker::now() + pool->options.connect_timeout);
   const bool must_wait = pool->in_use + pool->promised >= pool->options.max_connections;
   if (!co_await pool->take_place(deadline))
     co_return Error{Errc::refused, "all connections to the upstream are in use"};

@@ -13,7 +13,8 @@
 #include "base/task.hpp"
 #include "http/exchange.hpp"
 #include "http/head.hpp"
-#include "http/worker.hpp"
+#include "net/tls.hpp"
+#include "net/worker.hpp"
 #include "onceward/result.hpp"
 
 namespace onceward::http {
@@ -23,10 +24,7 @@ struct UpstreamOptions {
   Duration connect_timeout = std::chrono::seconds(2);
   Duration timeout = std::chrono::seconds(30);  // for whoever sends: an answer's head, each piece
   std::size_t max_connections = 256;
-  std::string ca_file;  // PEM; empty: the system's
-  std::string cert;     // client certificate (PEM), empty: none
-  std::string key;
-  bool verify = true;  // of the upstream's certificate
+  net::ClientTls tls;
   std::size_t header_bytes = 64 * 1024;
   Duration idle_timeout = std::chrono::seconds(30);  // an idle connection older than this is not reused
 };
@@ -84,7 +82,7 @@ class Lease {
   void close();
   void release();  // give back or close now
 
-  Stream& stream();                   // for tunnels, after a 101
+  net::Stream& stream();              // for tunnels, after a 101
   std::string_view buffered() const;  // bytes read past the head
 
  private:
@@ -94,7 +92,7 @@ class Lease {
 
 class Upstream {
  public:
-  static Result<std::unique_ptr<Upstream>> make(Worker& worker, const UpstreamOptions& options);
+  static Result<std::unique_ptr<Upstream>> make(net::Worker& worker, const UpstreamOptions& options);
   ~Upstream();  // closes the idle connections; leases live on
 
   const UpstreamOptions& options() const;

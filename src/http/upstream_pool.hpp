@@ -6,18 +6,19 @@
 #include <memory>
 #include <vector>
 
-#include "http/address.hpp"
-#include "http/resolver.hpp"
-#include "http/tls.hpp"
 #include "http/upstream_socket.hpp"
-#include "http/wait_list.hpp"
+#include "http/url.hpp"
+#include "net/address.hpp"
+#include "net/resolver.hpp"
+#include "net/tls.hpp"
+#include "net/wait_list.hpp"
 
 namespace onceward::http {
 
 struct UpstreamPool {
   using Socket = std::unique_ptr<UpstreamSocket>;
 
-  UpstreamPool(Worker& owner, const UpstreamOptions& settings, Url where, TlsContext context)
+  UpstreamPool(net::Worker& owner, const UpstreamOptions& settings, Url where, net::TlsContext context)
       : worker(owner),
         options(settings),
         url(std::move(where)),
@@ -37,18 +38,18 @@ struct UpstreamPool {
   Task<bool> take_place(MonoTime deadline);
   void leave_place();
   Task<Result<Socket>> open(MonoTime deadline);
-  Task<Result<Socket>> open_at(SocketAddress address, MonoTime deadline);
+  Task<Result<Socket>> open_at(net::SocketAddress address, MonoTime deadline);
 
-  Worker& worker;
+  net::Worker& worker;
   UpstreamOptions options;
   Url url;
-  TlsContext tls;
-  Resolver resolver;
+  net::TlsContext tls;
+  net::Resolver resolver;
   std::vector<Socket> idle;  // the last one given back is the first one taken
   std::size_t in_use = 0;
   std::size_t promised = 0;  // places of waiters that were woken and have not run yet
   bool closed = false;
-  WaitList turn;
+  net::WaitList turn;
   struct Reaper : Timer {
     UpstreamPool* pool = nullptr;
   } reaper;

@@ -52,9 +52,9 @@ Task<HeadStatus> UpstreamSocket::read_head(std::string_view method, MonoTime dea
     if (end > header_bytes || (end == 0 && in.unread().size() >= header_bytes)) co_return HeadStatus::bad;
     if (end != 0) break;
     searched = in.unread().size();
-    const IoResult result = co_await stream.read_some(in.room(head_room), deadline);
-    if (result.status == IoStatus::timeout) co_return HeadStatus::timeout;
-    if (result.status != IoStatus::ok) co_return bytes_seen == 0 ? HeadStatus::closed : HeadStatus::half;
+    const net::IoResult result = co_await stream.read_some(in.room(head_room), deadline);
+    if (result.status == net::IoStatus::timeout) co_return HeadStatus::timeout;
+    if (result.status != net::IoStatus::ok) co_return bytes_seen == 0 ? HeadStatus::closed : HeadStatus::half;
     in.filled(result.bytes);
     bytes_seen += result.bytes;
   }
@@ -88,15 +88,15 @@ Task<BodyPiece> UpstreamSocket::read_body_some(MonoTime deadline) {
         in.consume(step.consumed);
         break;
     }
-    const IoResult result = co_await stream.read_some(in.room(fill_room), deadline);
-    if (result.status == IoStatus::timeout) co_return BodyPiece{BodyStatus::timeout, {}};
+    const net::IoResult result = co_await stream.read_some(in.room(fill_room), deadline);
+    if (result.status == net::IoStatus::timeout) co_return BodyPiece{BodyStatus::timeout, {}};
     // Only an orderly end can end a body that is delimited by the connection; a reset cuts it.
-    if (result.status == IoStatus::end && decoder.end_of_stream()) {
+    if (result.status == net::IoStatus::end && decoder.end_of_stream()) {
       ended = true;
       decoder.reset(Body::none());
       co_return BodyPiece{BodyStatus::end, {}};
     }
-    if (result.status != IoStatus::ok) co_return BodyPiece{BodyStatus::closed, {}};
+    if (result.status != net::IoStatus::ok) co_return BodyPiece{BodyStatus::closed, {}};
     in.filled(result.bytes);
     bytes_seen += result.bytes;
   }

@@ -8,13 +8,13 @@
 
 #include "http/body_decoder.hpp"
 #include "http/buffer.hpp"
-#include "http/stream.hpp"
 #include "http/upstream.hpp"
+#include "net/stream.hpp"
 
 namespace onceward::http {
 
 struct UpstreamSocket {
-  UpstreamSocket(Worker& worker, int fd, std::size_t header_bytes_max)
+  UpstreamSocket(net::Worker& worker, int fd, std::size_t header_bytes_max)
       : stream(worker, fd), header_bytes(header_bytes_max) {}
 
   Task<Sent> send(std::string_view first, std::string_view second, std::string_view third, MonoTime deadline);
@@ -27,7 +27,7 @@ struct UpstreamSocket {
   void begin_lease();     // forgets the last answer
   bool reusable() const;  // the answer ended cleanly and the upstream keeps the connection
 
-  Stream stream;
+  net::Stream stream;
   Buffer in;
   ResponseHead head;
   BodyDecoder decoder;

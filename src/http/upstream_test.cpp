@@ -33,7 +33,7 @@ class UpstreamTest : public ::testing::Test {
   }
   void connect() {
     const std::string error = worker.run<std::string>([&]() -> Task<std::string> {
-      auto made = co_await upstream->connect(Worker::now() + 5s);
+      auto made = co_await upstream->connect(net::Worker::now() + 5s);
       if (!made) co_return made.error().message;
       lease = std::move(*made);
       co_return "";
@@ -41,10 +41,10 @@ class UpstreamTest : public ::testing::Test {
     ASSERT_EQ(error, "");
   }
   Sent send(std::string_view body = "ab") {
-    return worker.run<Sent>([&] { return lease.send(request, body, Worker::now() + 5s); });
+    return worker.run<Sent>([&] { return lease.send(request, body, net::Worker::now() + 5s); });
   }
   HeadStatus read_head(Duration wait = 5s) {
-    return worker.run<HeadStatus>([&] { return lease.read_head("POST", Worker::now() + wait); });
+    return worker.run<HeadStatus>([&] { return lease.read_head("POST", net::Worker::now() + wait); });
   }
   struct Body {
     BodyStatus status;
@@ -53,7 +53,7 @@ class UpstreamTest : public ::testing::Test {
   Body read_body(Duration wait = 5s) {
     std::string text;
     const auto status =
-        worker.run<BodyStatus>([&] { return lease.read_body(1'000'000, text, Worker::now() + wait); });
+        worker.run<BodyStatus>([&] { return lease.read_body(1'000'000, text, net::Worker::now() + wait); });
     return {status, text};
   }
   bool checkout_idle() {
@@ -227,7 +227,7 @@ TEST_F(UpstreamTest, ASendThatStopsInTheMiddleMayHaveBeenSent) {
   connect();
   Raw peer = listener.accept();
   const std::string body(64 * 1024 * 1024, 'x');
-  EXPECT_EQ(worker.run<Sent>([&] { return lease.send(request, body, Worker::now() + 50ms); }),
+  EXPECT_EQ(worker.run<Sent>([&] { return lease.send(request, body, net::Worker::now() + 50ms); }),
             Sent::maybe_sent);
 }
 
@@ -239,7 +239,7 @@ TEST_F(UpstreamTest, ARefusedConnectionIsAnError) {
   }
   make(options);
   const bool refused = worker.run<bool>([&]() -> Task<bool> {
-    auto made = co_await upstream->connect(Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 5s);
     co_return !made;
   });
   EXPECT_TRUE(refused);
@@ -260,7 +260,7 @@ TEST_F(UpstreamTest, ANameThatDoesNotExistIsAnError) {
   options.connect_timeout = 5s;
   make(options);
   const std::string error = worker.run<std::string>([&]() -> Task<std::string> {
-    auto made = co_await upstream->connect(Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 5s);
     co_return made ? "" : made.error().message;
   });
   EXPECT_TRUE(error.find("name.invalid") != std::string::npos) << error;
@@ -290,7 +290,7 @@ TEST_F(UpstreamTest, WhoComesOverTheLimitWaitsForItsTurn) {
   std::promise<bool> second;
   worker.run([&] {
     spawn([](Upstream& pool, std::promise<bool>& done) -> Task<> {
-      auto made = co_await pool.connect(Worker::now() + 5s);
+      auto made = co_await pool.connect(net::Worker::now() + 5s);
       done.set_value(made && made->reused());
     }(*upstream, second));
   });
@@ -309,7 +309,7 @@ TEST_F(UpstreamTest, WaitingForATurnIsBounded) {
   make(options);
   connect();
   const bool refused = worker.run<bool>([&]() -> Task<bool> {
-    auto made = co_await upstream->connect(Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 5s);
     co_return !made && made.error().code == Errc::refused;
   });
   EXPECT_TRUE(refused);
@@ -322,7 +322,7 @@ TEST_F(UpstreamTest, ClosingWakesAReaderThatWaits) {
   std::promise<HeadStatus> read;
   worker.run([&] {
     spawn([](Lease& reading, std::promise<HeadStatus>& done) -> Task<> {
-      done.set_value(co_await reading.read_head("POST", Worker::now() + 60s));
+      done.set_value(co_await reading.read_head("POST", net::Worker::now() + 60s));
     }(lease, read));
   });
   worker.run([&] { lease.close(); });

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "http/exchange.hpp"
-#include "http/worker.hpp"
+#include "net/worker.hpp"
 #include "ops/metrics.hpp"
 #include "proxy/proxy.hpp"
 #include "proxy/rules.hpp"
@@ -20,7 +20,7 @@ struct Proxy::Call {
   const std::shared_ptr<const Rules> rules;  // what it began with: a reload changes nothing for it
   const std::shared_ptr<http::Upstream> upstream;
   const Operation* operation = nullptr;
-  const MonoTime began = http::Worker::now();
+  const MonoTime began = net::Worker::now();
 
   std::string operation_name() const {
     if (!operation->name.empty()) return operation->name;

@@ -75,7 +75,7 @@ class Proxy::Observer final : public EngineObserver {
   Metrics::Shard& shard_;
 };
 
-Proxy::Proxy(const ProxyContext& context, http::Worker& worker, std::size_t worker_index)
+Proxy::Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worker_index)
     : context_(context),
       worker_(worker),
       worker_index_(worker_index),
@@ -290,7 +290,7 @@ std::string Proxy::trace_line() {
 }
 
 void Proxy::account(Call& call) {
-  const auto took = http::Worker::now() - call.began;
+  const auto took = net::Worker::now() - call.began;
   metrics_.request(call.operation->metrics_index, call.outcome, took);
   if (!context_.log.access_enabled()) return;
   const RequestHead& request = call.exchange.request();

@@ -30,7 +30,7 @@ struct ProxyContext {
 
 class Proxy final : public http::Handler {
  public:
-  Proxy(const ProxyContext& context, http::Worker& worker, std::size_t worker_index);
+  Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worker_index);
 
   void use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream);
 
@@ -57,7 +57,7 @@ class Proxy final : public http::Handler {
   void account(Call& call);
 
   const ProxyContext context_;
-  http::Worker& worker_;
+  net::Worker& worker_;
   const std::size_t worker_index_;
   Metrics::Shard& metrics_;
   std::unique_ptr<EngineObserver> observer_;

@@ -1,7 +1,7 @@
 #include "proxy/upstream_work.hpp"
 
 #include "base/failpoint.hpp"
-#include "http/worker.hpp"
+#include "net/worker.hpp"
 
 namespace onceward {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using http::BodyStatus;
 using http::HeadStatus;
 using http::Sent;
-using http::Worker;
+using net::Worker;
 
 }  // namespace
 

@@ -13,12 +13,13 @@ MAY = {
     "base": set(),
     "core": {"base"},
     "engine": {"core", "base"},
-    "http": {"base"},
-    "ops": {"engine", "core", "base", "http"},
-    "proxy": {"engine", "core", "base", "http", "ops"},
-    "cli": {"proxy", "ops", "engine", "core", "base", "http", "stores"},
+    "net": {"base"},
+    "http": {"base", "net"},
+    "ops": {"engine", "core", "base", "net", "http"},
+    "proxy": {"engine", "core", "base", "net", "http", "ops"},
+    "cli": {"proxy", "ops", "engine", "core", "base", "net", "http", "stores"},
 }
-STORE_MAY = {"core", "base"}
+STORE_MAY = {"core", "base", "net"}
 BOOST_NET = re.compile(r"^boost/(asio|beast)")
 BOOST_JSON = re.compile(r"^boost/json")
 JSON_MODULES = {"ops", "cli", "proxy"}
@@ -56,8 +57,8 @@ def complaint(path, quoted, name):
     if not quoted:
         return None
     if name.startswith("onceward/"):
-        if module == "http" and name not in PUBLIC_HTTP:
-            return "http knows nothing of idempotency"
+        if module in ("net", "http") and name not in PUBLIC_HTTP:
+            return f"{module} knows nothing of idempotency"
         return None
     target = module_of(name)
     if target is None or target == module:

@@ -1,4 +1,4 @@
-// Addresses to listen on and URLs of upstreams, taken apart. Pure, except resolve_address.
+// Addresses of sockets: written, taken apart and looked up. Pure, except resolve_address.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 
 #include "onceward/result.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -27,16 +27,7 @@ struct HostPort {
   std::string port;
 };
 
-struct Url {
-  bool tls = false;
-  std::string host;       // without brackets
-  std::string port;       // always set
-  std::string authority;  // as written: what a Host header says
-  std::string base_path;  // "" or "/base", without a slash at the end
-};
-
 Result<HostPort> parse_host_port(std::string_view text);
-Result<Url> parse_url(std::string_view text);
 
 // Blocks (getaddrinfo): at start-up, or on a resolver's thread.
 Result<std::vector<SocketAddress>> resolve_address(const std::string& host, const std::string& port,
@@ -45,4 +36,4 @@ Result<std::vector<SocketAddress>> resolve_address(const std::string& host, cons
 std::string address_text(const SocketAddress& address);    // without the port
 std::string host_port_text(const SocketAddress& address);  // "127.0.0.1:80", "[::1]:80"
 
-}  // namespace onceward::http
+}  // namespace onceward::net

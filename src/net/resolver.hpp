@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/task.hpp"
-#include "http/address.hpp"
-#include "http/wait_list.hpp"
-#include "http/worker.hpp"
+#include "net/address.hpp"
+#include "net/wait_list.hpp"
+#include "net/worker.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 class Resolver {
  public:
@@ -38,4 +38,4 @@ class Resolver {
   WaitList waiting_;
 };
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -1,11 +1,11 @@
-#include "http/timer_heap.hpp"
+#include "net/timer_heap.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 MonoTime at(int n) { return MonoTime(std::chrono::milliseconds(n)); }
@@ -68,4 +68,4 @@ TEST(TimerHeap, AgreesWithAPlainListUnderRandomUse) {
 }
 
 }  // namespace
-}  // namespace onceward::http
+}  // namespace onceward::net

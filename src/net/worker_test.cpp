@@ -1,4 +1,4 @@
-#include "http/worker.hpp"
+#include "net/worker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/await.hpp"
-#include "http/testing.hpp"
-#include "http/wait_list.hpp"
+#include "net/testing.hpp"
+#include "net/wait_list.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 using namespace testing;
+using namespace std::chrono_literals;
 
 struct Note : Completion {
   std::vector<int>* list = nullptr;
@@ -107,4 +108,4 @@ TEST(WaitList, WakesInOrderAndGivesUpAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace onceward::http
+}  // namespace onceward::net

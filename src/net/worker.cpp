@@ -1,4 +1,4 @@
-#include "http/worker.hpp"
+#include "net/worker.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "base/assert.hpp"
-#include "http/worker_io.hpp"
+#include "net/worker_io.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 struct Job : Completion {
@@ -134,4 +134,4 @@ void Worker::stop() {
   loop_->wake();
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -1,4 +1,4 @@
-#include "http/stream.hpp"
+#include "net/stream.hpp"
 
 #include <openssl/err.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 constexpr std::size_t pieces_max = 4;
@@ -286,4 +286,4 @@ void Stream::interrupt_read() {
   worker_.arm(timer_, MonoTime{});
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/task.hpp"
-#include "http/tls.hpp"
-#include "http/worker_io.hpp"
+#include "net/tls.hpp"
+#include "net/worker_io.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 enum class IoStatus : std::uint8_t { ok, would_block, end, error, timeout, interrupted };
 
@@ -149,4 +149,4 @@ inline Stream::Breath Stream::breathe() { return Breath(*this); }
 inline Stream::Wait Stream::readable(MonoTime deadline) { return Wait(*this, read_, deadline); }
 inline Stream::Wait Stream::writable(MonoTime deadline) { return Wait(*this, write_, deadline); }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

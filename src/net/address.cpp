@@ -1,4 +1,4 @@
-#include "http/address.hpp"
+#include "net/address.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -7,10 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "http/chars.hpp"
-#include "http/head.hpp"
-
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 Error invalid(std::string_view text, std::string_view why) {
@@ -42,34 +39,6 @@ Result<HostPort> parse_host_port(std::string_view text) {
   else if (host.find(':') != host.npos)
     return invalid(text, "an IPv6 address needs brackets");
   return HostPort{std::string(host), std::string(port)};
-}
-
-Result<Url> parse_url(std::string_view text) {
-  Url url;
-  std::string_view rest = text;
-  if (rest.size() > 8 && same_name(rest.substr(0, 8), "https://")) {
-    url.tls = true;
-    rest.remove_prefix(8);
-  } else if (rest.size() > 7 && same_name(rest.substr(0, 7), "http://")) {
-    rest.remove_prefix(7);
-  } else {
-    return invalid(text, "not an http or https URL");
-  }
-  const std::size_t slash = rest.find('/');
-  url.authority = rest.substr(0, slash);
-  if (slash != rest.npos) url.base_path = rest.substr(slash);
-  while (url.base_path.ends_with('/')) url.base_path.pop_back();
-  for (char c : url.base_path)
-    if (!is_target_char(c) || c == '?') return invalid(text, "not a valid path");
-  for (char c : url.authority)
-    if (!is_host_char(c)) return invalid(text, "not a valid host");
-
-  const bool has_port = url.authority.rfind(':') != std::string::npos && !url.authority.ends_with(']');
-  const auto parsed = parse_host_port(has_port ? url.authority : url.authority + (url.tls ? ":443" : ":80"));
-  if (!parsed || parsed->host.empty()) return invalid(text, "not a valid host");
-  url.host = parsed->host;
-  url.port = parsed->port;
-  return url;
 }
 
 Result<std::vector<SocketAddress>> resolve_address(const std::string& host, const std::string& port,
@@ -112,4 +81,4 @@ std::string host_port_text(const SocketAddress& address) {
                                                                              : host + ":" + port;
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -1,4 +1,4 @@
-#include "http/tls.hpp"
+#include "net/tls.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -6,11 +6,8 @@
 
 #include <array>
 #include <csignal>
-#include <span>
 
-#include "base/hex.hpp"
-
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 Error tls_failure(const std::string& what) { return {Errc::invalid, what + ": " + tls_error_text()}; }
@@ -79,7 +76,7 @@ Result<TlsContext> make_server_tls(const TlsFiles& files) {
   return context;
 }
 
-Result<TlsContext> make_client_tls(const UpstreamOptions& options) {
+Result<TlsContext> make_client_tls(const ClientTls& options) {
   TlsContext context = make_context(TLS_client_method());
   if (options.ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
@@ -112,19 +109,4 @@ TlsSession connect_tls(SSL_CTX& context, int fd, const std::string& host, bool v
   return session;
 }
 
-void describe_peer(const SSL& session, PeerInfo& peer) {
-  peer.tls = true;
-  X509* certificate = SSL_get0_peer_certificate(&session);
-  if (!certificate || SSL_get_verify_result(&session) != X509_V_OK) return;
-  const std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })> text(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(text.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
-  char* data = nullptr;
-  const long bytes = BIO_get_mem_data(text.get(), &data);
-  peer.certificate_subject.assign(data, static_cast<std::size_t>(bytes));
-  std::array<std::uint8_t, 32> digest{};
-  unsigned digest_bytes = 0;
-  if (X509_digest(certificate, EVP_sha256(), digest.data(), &digest_bytes) == 1)
-    peer.certificate_fingerprint = to_hex(std::span(digest));
-}
-
-}  // namespace onceward::http
+}  // namespace onceward::net

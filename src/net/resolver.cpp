@@ -1,10 +1,10 @@
-#include "http/resolver.hpp"
+#include "net/resolver.hpp"
 
 #include <memory>
 #include <thread>
 #include <utility>
 
-namespace onceward::http {
+namespace onceward::net {
 namespace {
 
 constexpr Duration trusted_for = std::chrono::seconds(30);
@@ -74,4 +74,4 @@ Task<Result<std::vector<SocketAddress>>> Resolver::addresses(MonoTime deadline) 
   co_return found_;
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -8,7 +8,7 @@
 
 #include "onceward/executor.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 class TimerHeap {
  public:
@@ -31,4 +31,4 @@ class TimerHeap {
   std::vector<Entry> heap_;
 };
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <thread>
 
-#include "http/timer_heap.hpp"
-#include "http/worker.hpp"
+#include "net/timer_heap.hpp"
+#include "net/worker.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 // Something with a file descriptor that wants to hear of its readiness (edge-triggered).
 class Watch {
@@ -53,4 +53,4 @@ struct Worker::Loop {
   int fetched_ = 0;
 };
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -9,7 +9,7 @@
 
 #include "onceward/executor.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 class Worker final : public Executor {
  public:
@@ -39,4 +39,4 @@ class Worker final : public Executor {
   std::unique_ptr<Loop> loop_;
 };
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -1,6 +1,6 @@
-#include "http/timer_heap.hpp"
+#include "net/timer_heap.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 void TimerHeap::arm(Timer& timer, MonoTime at) {
   timer.at = at;
@@ -75,4 +75,4 @@ void TimerHeap::remove(std::size_t slot) {
   sift_down(last.timer->heap_slot);
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net

@@ -8,7 +8,7 @@
 #include "base/assert.hpp"
 #include "onceward/executor.hpp"
 
-namespace onceward::http {
+namespace onceward::net {
 
 class WaitList {
  public:
@@ -87,4 +87,4 @@ inline bool WaitList::wake_one() {
   return true;
 }
 
-}  // namespace onceward::http
+}  // namespace onceward::net
