@@ -18,6 +18,8 @@ function(onceward_module NAME)
   target_link_libraries(onceward_${NAME} ${scope} ${ARG_DEPS} Threads::Threads)
   if(tests)
     onceward_test(${NAME}_tests SOURCES ${tests} DEPS onceward_${NAME})
+    # Tables of cases need no optimiser, and theirs is most of the time it would spend.
+    target_compile_options(${NAME}_tests PRIVATE -O0)
   endif()
 endfunction()
 
