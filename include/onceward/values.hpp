@@ -69,6 +69,9 @@ struct RequestInfo {
   std::string key_hint;      // first 8 hex digits of the key's hash, or the key where configured
   std::vector<Leaf> leaves;  // sorted by pointer; empty when the body has none or too many
   std::string owner_tag{};   // hash of tenant and caller: who may ask for this operation's state (I8)
+  // What a probe asks for when the outcome is unknown (on_unknown: probe), everything filled in but
+  // `{operation_id}`, because the key and the body are not kept. Empty: nothing that needs keeping.
+  std::string probe_target{};
   bool operator==(const RequestInfo&) const = default;
 };
 

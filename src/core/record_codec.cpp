@@ -13,7 +13,13 @@ constexpr std::size_t crc_at = 1;
 constexpr std::size_t length_at = 5;
 constexpr std::size_t head_bytes = 9;
 
-enum Flag : std::uint8_t { has_response = 1, body_omitted = 2, is_bound = 4, has_evidence = 8 };
+enum Flag : std::uint8_t {
+  has_response = 1,
+  body_omitted = 2,
+  is_bound = 4,
+  has_evidence = 8,
+  has_probe_target = 16,  // since version 2
+};
 constexpr std::uint8_t earlier_too_bit = 0x80;  // of the byte that has the evidence's cause
 
 template <std::size_t N>
@@ -60,6 +66,8 @@ void put_request(std::string& out, const RequestInfo& request) {
   }
 }
 
+std::uint8_t version_of(const Record& record) { return record.request->probe_target.empty() ? 1 : 2; }
+
 void put_response(std::string& out, const Response& response) {
   put_number(out, response.status);
   put_text(out, response.headers);
@@ -72,6 +80,7 @@ std::uint8_t flags_of(const Record& record) {
   if (record.response && record.response->body_omitted) flags |= body_omitted;
   if (record.fingerprint.bound()) flags |= is_bound;
   if (record.evidence != Evidence{}) flags |= has_evidence;
+  if (!record.request->probe_target.empty()) flags |= has_probe_target;
   return flags;
 }
 
@@ -150,7 +159,7 @@ class Reader {
   bool ok_ = true;
 };
 
-std::shared_ptr<const RequestInfo> get_request(Reader& in) {
+std::shared_ptr<const RequestInfo> get_request(Reader& in, std::uint8_t flags) {
   auto request = std::make_shared<RequestInfo>();
   request->tenant = in.text();
   request->operation = in.text();
@@ -168,6 +177,7 @@ std::shared_ptr<const RequestInfo> get_request(Reader& in) {
     for (int shift = 0; shift < 64; shift += 8) leaf.digest |= static_cast<std::uint64_t>(in.byte()) << shift;
     request->leaves.push_back(std::move(leaf));
   }
+  if (flags & has_probe_target) request->probe_target = in.text();
   return request;
 }
 
@@ -223,7 +233,7 @@ Record get_record(Reader& in) {
   record.expires_at = in.time(record.created_at);
   record.ttl = Duration(in.signed_number());
   record.receipt_ttl = Duration(in.signed_number());
-  record.request = get_request(in);
+  record.request = get_request(in, flags);
   if (flags & has_response) record.response = get_response(in, flags);
   return record;
 }
@@ -236,7 +246,7 @@ void encode_record(const Record& record, std::string& out) {
   ONCEWARD_ASSERT(record.request != nullptr);
   const std::size_t start = out.size();
   out.append(head_bytes, '\0');
-  out[start] = static_cast<char>(record_version);
+  out[start] = static_cast<char>(version_of(record));
   put_bytes(out, record.scope.data);
   put_bytes(out, record.operation_id.data);
   put_bytes(out, record.owner.data);
@@ -263,6 +273,7 @@ void encode_record(const Record& record, std::string& out) {
   put_signed(out, record.ttl.count());
   put_signed(out, record.receipt_ttl.count());
   put_request(out, *record.request);
+  if (flags & has_probe_target) put_text(out, record.request->probe_target);
   if (record.response) put_response(out, *record.response);
   const std::size_t length = out.size() - start;
   ONCEWARD_ASSERT(length <= 0xffffffffu);

@@ -98,6 +98,15 @@ TEST(RecordCodec, WritesTheBytesOfVersion1) {
   EXPECT_EQ(to_hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}), version_1_hex);
 }
 
+TEST(RecordCodec, WritesVersion2OnlyForWhatVersion1CannotSay) {
+  Record record = sample();
+  EXPECT_EQ(encoded(record)[0], 1);
+  RequestInfo request = *record.request;
+  request.probe_target = "/payments/by-operation/{operation_id}";
+  record.request = std::make_shared<const RequestInfo>(request);
+  EXPECT_EQ(encoded(record)[0], 2);
+}
+
 TEST(RecordCodec, KeepsEveryField) {
   struct Case {
     const char* name;
@@ -113,6 +122,12 @@ TEST(RecordCodec, KeepsEveryField) {
        }},
       {"unbound", [](Record& r) { r.fingerprint = {}; }},
       {"no leaves", [](Record& r) { r.request = std::make_shared<const RequestInfo>(); }},
+      {"a probe target",
+       [](Record& r) {
+         RequestInfo request = *r.request;
+         request.probe_target = "/by-key/k%201?of=acme";
+         r.request = std::make_shared<const RequestInfo>(request);
+       }},
       {"body left out",
        [](Record& r) { r.response = std::make_shared<const Response>(Response{200, true, "A: b\r\n", ""}); }},
       {"zeros and high bytes",
@@ -191,7 +206,7 @@ TEST(RecordCodec, CallsEveryOtherLengthUnreadable) {
 
 TEST(RecordCodec, SaysThatANewerVersionIsUnreadable) {
   std::string bytes = encoded(sample());
-  bytes[0] = 2;
+  bytes[0] = 3;
   const Result<Record> read = decode_record(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::unreadable);

@@ -121,9 +121,10 @@ Record receipt_of(const Record& stored) {
   if (stored.state != State::expired) receipt.updated_at = stored.expires_at;
   receipt.state = State::expired;
   receipt.response = nullptr;
-  if (stored.request && !stored.request->leaves.empty()) {
+  if (stored.request && (!stored.request->leaves.empty() || !stored.request->probe_target.empty())) {
     RequestInfo slim = *stored.request;
     slim.leaves.clear();
+    slim.probe_target.clear();
     receipt.request = std::make_shared<const RequestInfo>(std::move(slim));
   }
   return receipt;

@@ -44,7 +44,8 @@ Record in(State state) {
   record.hold_until = start + 60s;
   record.ttl = 1h;
   record.receipt_ttl = 2h;
-  record.request = std::make_shared<const RequestInfo>(RequestInfo{"t", "op", "hint", {{"/a", 1}}});
+  record.request =
+      std::make_shared<const RequestInfo>(RequestInfo{"t", "op", "hint", {{"/a", 1}}, "tag", "/by-key/k"});
   if (is_final(state) || state == State::released) record.expires_at = start + 1h;
   if (state == State::succeeded || state == State::failed) record.response = response("stored");
   if (state == State::unknown) record.evidence = {UnknownCause::timeout, 504, 12};
@@ -473,6 +474,7 @@ TEST(Transition, a_receipt_keeps_who_and_what_but_no_content) {
   EXPECT_EQ(receipt.state, State::expired);
   EXPECT_FALSE(receipt.response);
   EXPECT_TRUE(receipt.request->leaves.empty());
+  EXPECT_TRUE(receipt.request->probe_target.empty());
   EXPECT_EQ(receipt.request->operation, "op");
   EXPECT_EQ(receipt.epoch, 3u);
   EXPECT_EQ(receipt.fingerprint, fingerprint(1));

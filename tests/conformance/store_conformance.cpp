@@ -14,8 +14,8 @@ ClaimRequest StoreConformance::request(const std::string& key, const std::string
   const auto nonce = sha256(owner + "/" + key);
   std::copy_n(nonce.begin(), request.owner.data.size(), request.owner.data.begin());
   request.fingerprint = {1, Digest{sha256(body)}};
-  request.request =
-      std::make_shared<const RequestInfo>(RequestInfo{"tenant", "orders.create", "0123abcd", {{"/a", 7}}});
+  request.request = std::make_shared<const RequestInfo>(
+      RequestInfo{"tenant", "orders.create", "0123abcd", {{"/a", 7}}, "tag", "/orders/by-key/" + key});
   request.lease = std::chrono::seconds(30);
   request.max_hold = std::chrono::minutes(10);
   request.ttl = std::chrono::hours(24);
