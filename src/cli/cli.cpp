@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cli/config_spelling.hpp"
+#include "config/config_spelling.hpp"
 
 namespace onceward::cli {
 namespace {

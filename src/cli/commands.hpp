@@ -9,9 +9,11 @@
 #include <variant>
 #include <vector>
 
-#include "cli/config.hpp"
+#include "config/config.hpp"
 
 namespace onceward::cli {
+
+using namespace config;
 
 // One option or positional argument. `target` points into state that Command::run keeps alive.
 struct Option {

@@ -6,6 +6,8 @@
 namespace onceward::cli {
 namespace {
 
+using config::IdentitySource;
+
 Result<IdentityRule> identity_rule(const IdentityFrom& from) {
   switch (from.source) {
     case IdentitySource::none:

@@ -3,12 +3,14 @@
 
 #include <memory>
 
-#include "cli/config.hpp"
+#include "config/config.hpp"
 #include "onceward/result.hpp"
 #include "ops/metrics.hpp"
 #include "proxy/rules.hpp"
 
 namespace onceward::cli {
+
+using namespace config;
 
 // Each worker gets rules of its own, so that no reference count is shared on the request path.
 Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& metrics);

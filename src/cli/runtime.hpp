@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/system.hpp"
-#include "cli/config.hpp"
-#include "cli/open_store.hpp"
+#include "config/config.hpp"
 #include "engine/engine.hpp"
+#include "factory/open_store.hpp"
 #include "ops/admin_api.hpp"
 #include "ops/log.hpp"
 #include "ops/metrics.hpp"
@@ -18,6 +18,8 @@
 #include "proxy/proxy.hpp"
 
 namespace onceward::cli {
+
+using namespace config;
 
 class Runtime {
  public:

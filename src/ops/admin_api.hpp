@@ -5,19 +5,12 @@
 #include <functional>
 #include <string>
 
+#include "base/readiness.hpp"
 #include "http/server.hpp"
 #include "onceward/store.hpp"
 #include "ops/metrics.hpp"
 
 namespace onceward {
-
-// What /readyz says. Filled in by whoever opened the store.
-struct Readiness {
-  bool ready = true;
-  std::string store{};       // memory, file
-  std::string durability{};  // none, process, disk
-  std::string message{};     // why not ready
-};
 
 class AdminApi final : public http::Handler {
  public:

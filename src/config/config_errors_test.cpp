@@ -1,9 +1,9 @@
 // Every mistake is found, once, where it stands.
 #include <gtest/gtest.h>
 
-#include "cli/config.hpp"
+#include "config/config.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 struct BadConfig {
@@ -250,4 +250,4 @@ TEST(ConfigErrors, AFileThatCannotBeReadIsNamed) {
 }
 
 }  // namespace
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/config.hpp"
-#include "cli/yaml_node.hpp"
+#include "config/config.hpp"
+#include "config/yaml_node.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 struct BoolCodec {
   std::string read(const YamlNode& node, bool& out) const;
@@ -143,4 +143,4 @@ EnumCodec<E, sizeof...(Words)> one_of(Words... words) {
 bool is_header_name(std::string_view text);
 std::string check_pointer(std::string_view text);  // empty: it is one
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

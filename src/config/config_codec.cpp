@@ -1,11 +1,11 @@
-#include "cli/config_codec.hpp"
+#include "config/config_codec.hpp"
 
 #include <charconv>
 
-#include "cli/config_spelling.hpp"
+#include "config/config_spelling.hpp"
 #include "core/json_pointer.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 constexpr std::string_view token_characters =
@@ -175,4 +175,4 @@ std::string WordCodec::read(const YamlNode& node, std::string& out) const {
   return {};
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,7 +1,7 @@
 // The effective configuration: the schema asked for its values instead of given them.
-#include "cli/config_schema.hpp"
+#include "config/config_schema.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -50,4 +50,4 @@ YamlNode effective(Config config) {
 std::string effective_yaml(const Config& config) { return to_yaml(effective(config)); }
 std::string effective_json(const Config& config) { return to_json(effective(config)); }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -3,10 +3,10 @@
 #include <map>
 #include <memory>
 
-#include "cli/config_codec.hpp"
-#include "cli/config_schema.hpp"
+#include "config/config_codec.hpp"
+#include "config/config_schema.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 struct KeyFrom {
@@ -192,4 +192,4 @@ void describe_policy(Fields& fields, Policy& policy) {
   });
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

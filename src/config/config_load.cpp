@@ -10,12 +10,12 @@
 #include <set>
 #include <tuple>
 
-#include "cli/config.hpp"
-#include "cli/config_override.hpp"
-#include "cli/config_schema.hpp"
-#include "cli/config_spelling.hpp"
+#include "config/config.hpp"
+#include "config/config_override.hpp"
+#include "config/config_schema.hpp"
+#include "config/config_spelling.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -222,4 +222,4 @@ std::expected<Config, ConfigErrors> load_config_file(const std::string& file,
   return load_config(sources);
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,11 +1,11 @@
-#include "cli/config_operation.hpp"
+#include "config/config_operation.hpp"
 
 #include <algorithm>
 
-#include "cli/config_codec.hpp"
-#include "cli/config_schema.hpp"
+#include "config/config_codec.hpp"
+#include "config/config_schema.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 void describe_probe(Fields& fields, ProbeConfig& probe) {
@@ -80,4 +80,4 @@ void describe_operation(Fields& fields, OperationConfig& operation) {
   });
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "cli/config.hpp"
+#include "config/config.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 struct Unsupported {
@@ -62,4 +62,4 @@ std::vector<std::string> unsupported_features(const Config& config) {
   return names;
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,11 +1,11 @@
-#include "cli/config_schema.hpp"
+#include "config/config_schema.hpp"
 
 #include <algorithm>
 
-#include "cli/config_codec.hpp"
-#include "cli/config_operation.hpp"
+#include "config/config_codec.hpp"
+#include "config/config_operation.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 constexpr std::string_view jwt_algorithms[] = {"RS256", "RS384", "RS512", "PS256", "PS384",
@@ -218,4 +218,4 @@ void describe_config(Fields& fields, Config& config) {
   describe_rules(fields, config);
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

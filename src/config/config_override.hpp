@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "cli/config.hpp"
-#include "cli/yaml_node.hpp"
+#include "config/config.hpp"
+#include "config/yaml_node.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 // Every variable that sets something, such as ONCEWARD_DEFAULTS_TTL.
 std::vector<std::string> environment_names();
@@ -15,4 +15,4 @@ std::vector<std::string> environment_names();
 // Names that match no setting are errors. Flags are applied last, so that they win.
 void apply_overrides(YamlNode& root, const ConfigSources& sources, std::vector<YamlError>& errors);
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "cli/config.hpp"
+#include "config/config.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 constexpr std::string_view seed_text = R"(listen: [127.0.0.1:8080, '[::1]:80']
@@ -75,4 +75,4 @@ TEST(ConfigMutations, EndInErrorsOrInAConfigThatRoundTrips) {
 }
 
 }  // namespace
-}  // namespace onceward::cli
+}  // namespace onceward::config

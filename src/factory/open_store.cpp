@@ -1,4 +1,4 @@
-#include "cli/open_store.hpp"
+#include "factory/open_store.hpp"
 
 #include <cstdlib>
 
@@ -6,8 +6,12 @@
 #include "stores/failpoint/failpoint_store.hpp"
 #include "stores/memory/memory_store.hpp"
 
-namespace onceward::cli {
+namespace onceward {
 namespace {
+
+using config::Config;
+using config::Durability;
+using config::StoreKind;
 
 OpenedStore open_memory(const Clock& clock) {
   return {make_memory_store(clock), [] { return Readiness{.store = "memory", .durability = "none"}; }};
@@ -55,4 +59,4 @@ Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
   return opened;
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward

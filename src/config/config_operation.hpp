@@ -1,12 +1,12 @@
 // The schema of one entry of `operations`.
 #pragma once
 
-#include "cli/config.hpp"
-#include "cli/config_fields.hpp"
+#include "config/config.hpp"
+#include "config/config_fields.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 // `operation.policy` must already hold the defaults: the entry's settings go on top, key by key.
 void describe_operation(Fields& fields, OperationConfig& operation);
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/yaml_node.hpp"
+#include "config/yaml_node.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 class Fields;
 
@@ -132,4 +132,4 @@ SectionList parts(std::vector<T>& target, void (*describe)(Fields&, T&)) {
           [&target, describe](Fields& fields, std::size_t i) { describe(fields, target[i]); }};
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

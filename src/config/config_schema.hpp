@@ -2,12 +2,12 @@
 // names, types, limits and rules of settings are written down.
 #pragma once
 
-#include "cli/config.hpp"
-#include "cli/config_fields.hpp"
+#include "config/config.hpp"
+#include "config/config_fields.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 void describe_config(Fields& fields, Config& config);
 void describe_policy(Fields& fields, Policy& policy);  // the keys of `defaults` and of every operation
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,10 +1,10 @@
 // Writing a YamlNode: as YAML that reads back to the same tree, and as JSON.
 #include <algorithm>
 
-#include "cli/yaml_node.hpp"
+#include "config/yaml_node.hpp"
 #include "ops/json_text.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -143,4 +143,4 @@ std::string to_json(const YamlNode& node) {
   return out;
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace onceward::cli {
+namespace onceward::config {
 
 struct YamlPlace {
   std::string origin = {};  // the variable or flag that set it; empty: the file
@@ -55,4 +55,4 @@ YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors);
 std::string to_yaml(const YamlNode& node);
 std::string to_json(const YamlNode& node);
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,13 +1,13 @@
-#include "cli/config.hpp"
+#include "config/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 
-#include "cli/config_override.hpp"
+#include "config/config_override.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 using namespace std::chrono_literals;
@@ -309,4 +309,4 @@ TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
 }
 
 }  // namespace
-}  // namespace onceward::cli
+}  // namespace onceward::config

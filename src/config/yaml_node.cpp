@@ -1,4 +1,4 @@
-#include "cli/yaml_node.hpp"
+#include "config/yaml_node.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -12,7 +12,7 @@
 
 #include "ops/json_text.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 // Aliases are copied into the tree; nested ones could make it grow without end.
@@ -205,4 +205,4 @@ YamlNode parse_yaml(std::string_view text, std::vector<YamlError>& errors) {
   return root;
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace onceward::cli {
+namespace onceward::config {
 
 // "; did you mean 'x'?" for the nearest of `known` within a few edits of `word`, else nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

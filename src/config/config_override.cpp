@@ -1,13 +1,13 @@
-#include "cli/config_override.hpp"
+#include "config/config_override.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "cli/config_schema.hpp"
-#include "cli/config_spelling.hpp"
+#include "config/config_schema.hpp"
+#include "config/config_spelling.hpp"
 #include "ops/json_text.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 constexpr std::string_view prefix = "ONCEWARD_";
@@ -170,4 +170,4 @@ void apply_overrides(YamlNode& root, const ConfigSources& sources, std::vector<Y
   }
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -15,7 +15,7 @@
 #include "core/policy.hpp"
 #include "onceward/executor.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 
 struct Address {
   std::string host;  // a name or an IP address, without brackets
@@ -236,4 +236,4 @@ std::string effective_json(const Config& config);
 // rather than ignore a setting that someone relies on.
 std::vector<std::string> unsupported_features(const Config& config);
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

@@ -1,11 +1,11 @@
 // Codecs of values that name something elsewhere: addresses, URLs, stores, identities, requests.
 #include <charconv>
 
-#include "cli/config_codec.hpp"
-#include "cli/config_spelling.hpp"
+#include "config/config_codec.hpp"
+#include "config/config_spelling.hpp"
 #include "proxy/routes.hpp"
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 std::string found(const YamlNode& node) { return ", found '" + node.text + "'"; }
@@ -260,4 +260,4 @@ std::string MessageIdCodec::read(const YamlNode& node, std::string& out) const {
   return {};
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config

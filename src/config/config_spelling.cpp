@@ -1,10 +1,10 @@
-#include "cli/config_spelling.hpp"
+#include "config/config_spelling.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace onceward::cli {
+namespace onceward::config {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -42,4 +42,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return "; did you mean '" + std::string(nearest) + "'?";
 }
 
-}  // namespace onceward::cli
+}  // namespace onceward::config
