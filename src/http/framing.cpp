@@ -8,7 +8,7 @@
 namespace onceward::http {
 namespace {
 
-Framing refuse(std::string_view detail, int answer = 400) { return {{}, answer, detail}; }
+Framing refuse(std::string_view detail, int answer = 400) { return {{}, false, answer, detail}; }
 
 constexpr std::uint64_t largest_body = std::uint64_t{1} << 62;
 
@@ -42,10 +42,29 @@ bool looks_like_framing(std::string_view name) {
   return (is_length && at == length.size()) || (is_encoding && at == encoding.size());
 }
 
+// Calls `take` with the name of each coding of a Transfer-Encoding value, without its parameters.
+template <class Take>
+void each_coding(std::string_view value, Take take) {
+  for (;;) {
+    const std::size_t comma = value.find(',');
+    const std::string_view coding = value.substr(0, comma);
+    take(trim(coding.substr(0, coding.find(';'))));
+    if (comma == value.npos) return;
+    value.remove_prefix(comma + 1);
+  }
+}
+
+bool is_content_coding(std::string_view name) {
+  for (std::string_view known : {"gzip", "deflate", "compress", "x-gzip", "x-compress", "identity"})
+    if (same_name(name, known)) return true;
+  return false;
+}
+
 // What both kinds of message share: the lines that say how long the body is.
 struct Lengths {
   std::optional<std::uint64_t> length;
   bool chunked = false;
+  bool coded = false;  // anything but the plain word "chunked"
   Framing problem;
 
   void take(const HeaderView& field) {
@@ -60,14 +79,23 @@ struct Lengths {
     if (!length) problem = refuse("an invalid Content-Length");
   }
   void take_coding(std::string_view value) {
-    if (chunked) problem = refuse("more than one Transfer-Encoding");
-    chunked = true;
-    if (!same_name(value, "chunked")) problem = refuse("a Transfer-Encoding other than chunked");
+    if (same_name(value, "chunked") && !coded && !chunked) {
+      chunked = true;
+      return;
+    }
+    each_coding(value, [this](std::string_view name) {
+      if (chunked) problem = refuse("chunked is not the last transfer coding");
+      chunked = same_name(name, "chunked");
+      if (!chunked && !is_content_coding(name)) problem = refuse("an unknown transfer coding");
+      coded = true;
+    });
   }
   void judge(int minor) {
     if (!problem.ok()) return;
-    if (chunked && length) problem = refuse("both Content-Length and Transfer-Encoding");
-    if (chunked && minor == 0) problem = refuse("Transfer-Encoding in HTTP/1.0");
+    const bool encoded = chunked || coded;
+    if (encoded && length) problem = refuse("both Content-Length and Transfer-Encoding");
+    if (coded && !chunked) problem = refuse("chunked is not the last transfer coding");
+    if (encoded && minor == 0) problem = refuse("Transfer-Encoding in HTTP/1.0");
   }
 };
 
@@ -126,7 +154,7 @@ Framing check_framing(const RequestHead& head) {
   // Some servers read the body of a GET and some take it for the next request.
   const bool bodiless = head.method == "GET" || head.method == "HEAD" || head.method == "TRACE";
   if (bodiless && !body.empty()) return refuse("a body where the method has none");
-  return {body, 0, {}};
+  return {body, lengths.coded, 0, {}};
 }
 
 Framing check_target(RequestHead& head) {
@@ -141,6 +169,17 @@ Framing check_target(RequestHead& head) {
   return refuse("the target is neither a path nor a URI");
 }
 
+void append_codings(std::string& out, const HeaderList& headers) {
+  for (const HeaderView& field : headers) {
+    if (!same_name(field.name, "Transfer-Encoding")) continue;
+    each_coding(field.value, [&](std::string_view name) {
+      if (same_name(name, "identity") || same_name(name, "chunked")) return;
+      for (char c : name) out.push_back(to_lower(c));
+      out.append(", ");
+    });
+  }
+}
+
 Framing check_response_framing(const ResponseHead& head, std::string_view request_method) {
   Lengths lengths;
   for (const HeaderView& field : head.headers) lengths.take(field);
@@ -148,10 +187,12 @@ Framing check_response_framing(const ResponseHead& head, std::string_view reques
   const bool bodiless =
       request_method == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304;
   if (!lengths.problem.ok()) return lengths.problem;
+  // We never say TE, so an upstream has no reason to use a coding that we would have to pass on.
+  if (lengths.coded) return refuse("a Transfer-Encoding other than chunked");
   if (bodiless) return {};
-  if (lengths.chunked) return {Body::chunked(), 0, {}};
-  if (lengths.length) return {Body::length(*lengths.length), 0, {}};
-  return {Body::until_close(), 0, {}};
+  if (lengths.chunked) return {Body::chunked()};
+  if (lengths.length) return {Body::length(*lengths.length)};
+  return {Body::until_close()};
 }
 
 }  // namespace onceward::http

@@ -2,6 +2,7 @@
 // could read differently is refused, because a difference is how a request is smuggled. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "http/head.hpp"
@@ -10,8 +11,9 @@ namespace onceward::http {
 
 struct Framing {
   Body body;
-  int answer = 0;           // 0: fine; otherwise the status a request with this head deserves
-  std::string_view detail;  // static text
+  bool coded = false;         // see RequestHead
+  int answer = 0;             // 0: fine; otherwise the status a request with this head deserves
+  std::string_view detail{};  // static text
 
   bool ok() const { return answer == 0; }
 };
@@ -21,6 +23,10 @@ Framing check_framing(const RequestHead& head);
 
 // Accepts origin-form, absolute-form and "*" (OPTIONS); sets target and host of the head.
 Framing check_target(RequestHead& head);
+
+// The codings of a request's body besides chunked, in their order, written anew: "gzip, deflate, ". Their
+// parameters, which nobody defines, and `identity`, which says nothing, are left out.
+void append_codings(std::string& out, const HeaderList& headers);
 
 Framing check_response_framing(const ResponseHead& head, std::string_view request_method);
 

@@ -42,6 +42,7 @@ void RequestHead::clear() {
   body = {};
   keep_alive = true;
   expect_continue = false;
+  coded = false;
 }
 
 void ResponseHead::clear() {

@@ -58,6 +58,7 @@ struct RequestHead {
   Body body;
   bool keep_alive = true;
   bool expect_continue = false;
+  bool coded = false;  // the content of a chunked body has transfer codings of its own, which are kept
 
   std::string_view path() const { return target.substr(0, target.find('?')); }
   std::string_view query() const;  // after the '?', empty when there is none

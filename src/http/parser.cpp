@@ -113,6 +113,7 @@ HeadParse parse_request_head(std::string_view input, RequestHead& out) {
   const Framing target = check_target(out);
   if (!target.ok()) return bad(target.detail, target.answer);
   out.body = framing.body;
+  out.coded = framing.coded;
   out.keep_alive = connection_persists(out.headers, out.minor);
   if (out.minor == 1 && !out.body.empty()) out.expect_continue = out.headers.find("Expect").has_value();
   return {Status::done, cursor.used(), 0, {}};

@@ -1,7 +1,10 @@
 #include "http/request_writer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
+#include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
 #include "http/response_writer.hpp"
 
@@ -33,7 +36,9 @@ bool is_rewritten(std::string_view name) {
 void append_body_lines(std::string& out, const RequestHead& request, Body body) {
   switch (body.kind) {
     case Body::Kind::chunked:
-      out.append("Transfer-Encoding: chunked\r\n");
+      out.append("Transfer-Encoding: ");
+      if (request.coded) append_codings(out, request.headers);
+      out.append("chunked\r\n");
       return;
     case Body::Kind::length:
       out.append("Content-Length: ");
@@ -62,6 +67,14 @@ void append_forwarded(std::string& out, const RequestHead& request, const Forwar
 }
 
 }  // namespace
+
+std::string as_chunks(std::string_view body) {
+  std::array<char, 16> size;
+  char* end = std::to_chars(size.data(), size.data() + size.size(), body.size(), 16).ptr;
+  std::string framed;
+  if (!body.empty()) framed.append(size.data(), end).append("\r\n").append(body).append("\r\n");
+  return framed.append("0\r\n\r\n");
+}
 
 void write_request_head(std::string& out, const RequestHead& request, Body body,
                         const ForwardOptions& options) {

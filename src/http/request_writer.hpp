@@ -26,4 +26,7 @@ struct ForwardOptions {
 void write_request_head(std::string& out, const RequestHead& request, Body body,
                         const ForwardOptions& options);
 
+// A whole body as chunked framing has it: for content that keeps its transfer codings.
+std::string as_chunks(std::string_view body);
+
 }  // namespace onceward::http

@@ -54,6 +54,16 @@ TEST(RequestWriter, DropsNamesThatAreReplacedAndPutsTheBasePathFirst) {
   EXPECT_EQ(out, "PUT /base/x HTTP/1.1\r\nHost: upstream:1\r\nContent-Length: 0\r\n\r\n");
 }
 
+TEST(RequestWriter, CodingsOfTheContentStayAndAreWrittenAnew) {
+  const std::string out = forward(
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: GZIP;q=1\r\nTransfer-Encoding: identity ,\tdeflate, "
+      "chunked;x\r\n\r\n",
+      {});
+  EXPECT_EQ(out, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, deflate, chunked\r\n\r\n");
+  EXPECT_EQ(as_chunks("0123456789abcdef"), "10\r\n0123456789abcdef\r\n0\r\n\r\n");
+  EXPECT_EQ(as_chunks(""), "0\r\n\r\n");
+}
+
 TEST(ResponseWriter, PassesOnEndToEndLinesInTheirOrder) {
   const std::string text =
       "HTTP/1.1 201 Created\r\nSet-Cookie: a\r\nDate: d\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n"

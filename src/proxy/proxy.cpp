@@ -273,9 +273,13 @@ std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {
   options.base_path = call.upstream->base_path();
   UpstreamWork::Request sent;
   sent.method = request.method;
-  const bool has_body = request.body.kind != http::Body::Kind::none;
-  http::write_request_head(sent.head, request,
-                           has_body ? http::Body::length(body.size()) : http::Body::none(), options);
+  http::Body framing = http::Body::length(body.size());
+  if (request.body.kind == http::Body::Kind::none) framing = http::Body::none();
+  if (request.coded) {
+    framing = http::Body::chunked();
+    body = http::as_chunks(body);
+  }
+  http::write_request_head(sent.head, request, framing, options);
   sent.head.resize(sent.head.size() - 2);  // the grant's lines come before the empty one
   sent.body = std::move(body);
   return std::make_shared<UpstreamWork>(call.upstream, call.operation->policy, call.rules->max_response,

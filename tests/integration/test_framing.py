@@ -1,6 +1,7 @@
 """Hostile framing against the live proxy: refused and closed, or forwarded as exactly what the proxy understood.
 After every vector a canary on a fresh connection must get its own answer."""
 
+import gzip
 import socket
 import uuid
 
@@ -11,7 +12,7 @@ from support.behaviours import close, message
 from support.client import build
 from support.onceward import request_bytes
 from support.upstream import Upstream
-from support.wire import Closed, Malformed
+from support.wire import Closed, Malformed, chunked
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +180,24 @@ def test_bad_chunks_are_refused_and_have_no_effect(fenced, chunks, with_key):
     assert [response.status for response in responses] in ([400], [])
     assert with_key is False or len(responses) == 1
     assert watch.seen() == []
+    assert_canary(fenced)
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_content_keeps_its_transfer_codings(fenced, with_key):
+    watch = Watch(fenced)
+    content = gzip.compress(b'{"amount": 1}', mtime=0)
+    key = [("Idempotency-Key", uuid.uuid4().hex)] if with_key else []
+    data = build("POST", "/coded", [("Transfer-Encoding", "GZip;q=1"), ("Transfer-Encoding", "chunked"), *key])
+    data += chunked(content[:5], content[5:])
+    with fenced.connect() as connection:
+        assert connection.send(data).read("POST").status == 201
+        again = connection.send(data).read("POST")
+    assert again.header("Idempotent-Replayed") == ("true" if with_key else None)
+    requests = watch.seen()
+    assert len(requests) == (1 if with_key else 2)
+    assert requests[0].headers.all("Transfer-Encoding") == ["gzip, chunked"]
+    assert requests[0].body == content
     assert_canary(fenced)
 
 

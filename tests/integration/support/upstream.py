@@ -180,7 +180,7 @@ class Upstream:
     def _read(self, reader, sock, number, index):
         method, target, minor = parse_request_line(reader.line())
         request = Request(method, target, minor, parse_headers(reader), number, index)
-        framing = body_length(request.headers)
+        framing = body_length(request.headers, codings_allowed=True)
         if minor == 1 and len(request.headers.all("Host")) != 1:
             raise Malformed(f"not exactly one Host: {request}")
         if "100-continue" in request.headers.tokens("Expect"):

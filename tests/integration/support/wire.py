@@ -104,13 +104,15 @@ def parse_headers(reader):
         headers.append((name.decode("ascii"), value.decode("latin-1")))
 
 
-def body_length(headers):
-    """'chunked', a number of bytes, or None when no framing header is there."""
+def body_length(headers, codings_allowed=False):
+    """'chunked', a number of bytes, or None when no framing header is there. Only a request may have codings before
+    chunked, and only in the one way in which the proxy writes them."""
     lengths, codings = headers.all("Content-Length"), headers.all("Transfer-Encoding")
     if codings:
         if lengths:
             raise Malformed("both Content-Length and Transfer-Encoding")
-        if len(codings) != 1 or codings[0].lower() != "chunked":
+        allowed = r"((gzip|deflate|compress), )*chunked" if codings_allowed else "chunked"
+        if len(codings) != 1 or not re.fullmatch(allowed, codings[0]):
             raise Malformed(f"transfer codings {codings}")
         return "chunked"
     if not lengths:
