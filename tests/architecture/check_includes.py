@@ -15,11 +15,12 @@ MAY = {
     "engine": {"core", "base"},
     "net": {"base"},
     "http": {"base", "net"},
+    "client": {"core", "base", "net", "http"},
     "ops": {"engine", "core", "base", "net", "http"},
     "proxy": {"engine", "core", "base", "net", "http", "ops"},
     "config": {"proxy", "ops", "core", "base"},
     "factory": {"config", "core", "base", "net", "stores"},
-    "cli": {"config", "factory", "proxy", "ops", "engine", "core", "base", "net", "http", "stores"},
+    "cli": {"client", "config", "factory", "proxy", "ops", "engine", "core", "base", "net", "http", "stores"},
 }
 STORE_MAY = {"core", "base", "net"}
 BOOST_NET = re.compile(r"^boost/(asio|beast)")
