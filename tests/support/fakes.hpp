@@ -47,12 +47,13 @@ class SeededRandom final : public Random {
 class BlockingExecutor final : public Executor {
  public:
   void post(Completion* first) override {
-    std::lock_guard lock(mutex_);
+    // Not under the lock: what runs may post again.
     while (first) {
       Completion* next = first->next;
       first->run(first);
       first = next;
     }
+    std::lock_guard lock(mutex_);
     changed_.notify_all();
   }
   void arm(Timer&, MonoTime) override {
@@ -66,12 +67,12 @@ class BlockingExecutor final : public Executor {
   Result<T> call(Start start) {
     struct Waiting : Reply<T> {
       using Reply<T>::Reply;
-      bool done = false;
+      std::atomic<bool> done{false};
     } reply(*this);
     reply.run = [](Completion* self) { static_cast<Waiting*>(self)->done = true; };
     if (start(static_cast<Reply<T>&>(reply))) return std::move(reply.value);
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reply.done; });
+    changed_.wait(lock, [&] { return reply.done.load(); });
     return std::move(reply.value);
   }
 
