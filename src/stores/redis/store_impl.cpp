@@ -1,0 +1,230 @@
+#include "stores/redis/store_impl.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "base/hex.hpp"
+
+namespace onceward::redis {
+namespace {
+
+// Lua counts exactly up to 2^53, and a time is added to it.
+constexpr Duration longest{100'000'000'000'000};
+
+// A prefix is plain text, and SCAN's patterns are not.
+std::string pattern_for(std::string_view prefix) {
+  std::string pattern;
+  for (const char c : prefix) {
+    if (std::string_view("*?[]\\^").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "{*}";
+}
+
+std::string replicas_text(unsigned count) {
+  if (count == 0) return {};
+  return ", " + std::to_string(count) + (count == 1 ? " replica" : " replicas") + " waited for";
+}
+
+}  // namespace
+
+Arguments& Arguments::add(Duration duration) {
+  return add(std::to_string(std::clamp(duration, Duration{}, longest).count()));
+}
+
+Arguments& Arguments::add(const std::shared_ptr<const Response>& response) {
+  if (!response) return add("no").add("").add("").add("").add("");
+  return add("yes")
+      .add(std::uint64_t{response->status})
+      .add(response->body_omitted)
+      .add(std::string_view(response->headers))
+      .add(std::string_view(response->body));
+}
+
+Arguments& Arguments::add(const Fence& fence) {
+  return add(to_string(fence.operation_id)).add(std::uint64_t{fence.epoch}).add(to_hex(fence.owner.data));
+}
+
+StoreImpl::StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock)
+    : url_(std::move(url)),
+      tls_(std::move(tls)),
+      clock_(clock),
+      pattern_(pattern_for(url_.prefix)),
+      router_(worker_, tasks_, url_, tls_.get(), [this] { note_health(); }),
+      subscriber_(worker_, tasks_, url_, tls_.get(), router_) {
+  flush_delivery_.store = this;
+  flush_delivery_.run = [](Completion* self) { static_cast<FlushDelivery*>(self)->store->flush_delivery(); };
+}
+
+StoreImpl::~StoreImpl() {
+  if (!thread_.joinable()) return;
+  std::promise<void> idle;
+  worker_.call([&] {
+    subscriber_.stop();
+    router_.stop();
+    tasks_.when_idle([&] { idle.set_value(); });
+  });
+  idle.get_future().wait();
+  worker_.stop();
+  thread_.join();
+}
+
+Result<Done> StoreImpl::start(Duration wait) {
+  worker_.call([this] {
+    router_.start();
+    subscriber_.start();
+  });
+  thread_ = std::thread([this] { worker_.run(); });
+  std::unique_lock lock(health_mutex_);
+  health_told_.wait_for(lock, wait, [this] { return tried_; });
+  if (trouble_ && trouble_->code == Errc::invalid) return *trouble_;
+  return Done{};
+}
+
+void StoreImpl::note_health() {
+  RedisHealth health;
+  std::optional<Error> trouble = router_.trouble();
+  health.ready = !trouble;
+  for (const Connection* primary : router_.primaries()) {
+    // Of several servers, the weakest is what counts.
+    if (!primary->is_ready()) continue;
+    if (health.durability.empty() || !primary->facts().appendonly.value_or(false))
+      health.durability = durability_text(primary->facts());
+    if (health.message.empty()) health.message = warning_text(primary->facts());
+  }
+  if (health.durability.empty()) health.durability = "not known";
+  health.durability += replicas_text(url_.wait_replicas);
+  if (trouble) health.message = trouble->message;
+  const std::lock_guard lock(health_mutex_);
+  health_ = std::move(health);
+  trouble_ = std::move(trouble);
+  tried_ = router_.tried();
+  if (tried_) health_told_.notify_all();
+}
+
+RedisHealth StoreImpl::health() const {
+  const std::lock_guard lock(health_mutex_);
+  return health_;
+}
+
+// -- from any thread to the I/O thread and back -----------------------------------------------------------
+
+template <class T, class Make>
+bool StoreImpl::begin(Reply<T>& reply, Make make) {
+  struct Start : Completion {
+    Start(StoreImpl& to, Reply<T>& answer, Make&& what) : store(to), reply(answer), make(std::move(what)) {
+      this->run = [](Completion* self) {
+        const std::unique_ptr<Start> start(static_cast<Start*>(self));
+        start->store.tasks_.start(start->store.answer(start->make(), start->reply));
+      };
+    }
+    StoreImpl& store;
+    Reply<T>& reply;
+    Make make;
+  };
+  worker_.post(new Start(*this, reply, std::move(make)));
+  return false;
+}
+
+template <class T>
+Task<> StoreImpl::answer(Task<Result<T>> work, Reply<T>& reply) {
+  reply.value = co_await std::move(work);
+  deliver(*reply.executor, reply);
+}
+
+void StoreImpl::deliver(Executor& executor, Completion& completion) {
+  completion.next = nullptr;
+  const auto found = std::ranges::find(deliveries_, &executor, &Delivery::executor);
+  if (found == deliveries_.end()) {
+    deliveries_.push_back({&executor, &completion, &completion});
+  } else {
+    found->last->next = &completion;
+    found->last = &completion;
+  }
+  if (delivering_) return;
+  delivering_ = true;
+  worker_.post(&flush_delivery_);
+}
+
+void StoreImpl::flush_delivery() {
+  delivering_ = false;
+  for (const Delivery& delivery : std::exchange(deliveries_, {})) delivery.executor->post(delivery.first);
+}
+
+bool StoreImpl::claim(const ClaimRequest& request, Reply<ClaimReply>& reply) {
+  return begin(reply, [this, &request] { return do_claim(request); });
+}
+
+bool StoreImpl::dispatch(const Fence& fence, Reply<Record>& reply) {
+  return begin(reply, [this, &fence] { return do_fenced(scripts().dispatch, fence, {}); });
+}
+
+bool StoreImpl::renew(const RenewRequest& request, Reply<Record>& reply) {
+  return begin(reply, [this, &request] {
+    return do_fenced(scripts().renew, request.fence, std::move(Arguments().add(request.lease)));
+  });
+}
+
+bool StoreImpl::complete(const CompleteRequest& request, Reply<Record>& reply) {
+  return begin(reply, [this, &request] { return do_complete(request); });
+}
+
+bool StoreImpl::release(const ReleaseRequest& request, Reply<Record>& reply) {
+  return begin(reply, [this, &request] { return do_release(request); });
+}
+
+bool StoreImpl::unknown(const UnknownRequest& request, Reply<Record>& reply) {
+  return begin(reply, [this, &request] {
+    const Evidence& seen = request.evidence;
+    Arguments arguments;
+    arguments.add(to_string(seen.cause)).add(std::uint64_t{seen.status_seen}).add(seen.bytes_seen);
+    return do_fenced(scripts().unknown, request.fence, std::move(arguments));
+  });
+}
+
+bool StoreImpl::resolve(const ResolveRequest& request, Reply<Record>& reply) {
+  return begin(reply, [this, &request] { return do_resolve(request); });
+}
+
+bool StoreImpl::lookup(const Scope& scope, Reply<Record>& reply) {
+  return begin(reply,
+               [this, &scope] { return do_lookup(key_of(url_.prefix, scope), to_hex(scope.data), ""); });
+}
+
+bool StoreImpl::lookup(const OperationId& id, Reply<Record>& reply) {
+  return begin(reply, [this, &id] { return do_lookup(key_of(url_.prefix, id), "", to_string(id)); });
+}
+
+bool StoreImpl::list(const ListRequest& request, Reply<ListReply>& reply) {
+  return begin(reply, [this, &request] { return do_list(request); });
+}
+
+bool StoreImpl::purge(const PurgeRequest& request, Reply<PurgeReply>& reply) {
+  return begin(reply, [this, &request] { return do_purge(request); });
+}
+
+bool StoreImpl::stats(Reply<StoreStats>& reply) {
+  return begin(reply, [this] { return do_stats(); });
+}
+
+void StoreImpl::watch(const Scope& scope, std::function<void()> changed) {
+  subscriber_.watch(key_of(url_.prefix, scope), std::move(changed));
+}
+
+void StoreImpl::unwatch(const Scope& scope) { subscriber_.unwatch(key_of(url_.prefix, scope)); }
+
+Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
+  Result<RedisUrl> url = parse_redis_url(options.url);
+  if (!url) return url.error();
+  net::TlsContext tls;
+  if (url->use_tls) {
+    Result<net::TlsContext> made = net::make_client_tls(url->tls);
+    if (!made) return made.error();
+    tls = std::move(*made);
+  }
+  auto store = std::make_unique<StoreImpl>(std::move(*url), std::move(tls), options.clock);
+  if (const Result<Done> started = store->start(options.first_wait); !started) return started.error();
+  return Result<std::unique_ptr<RedisStore>>(std::move(store));
+}
+
+}  // namespace onceward::redis

@@ -1,0 +1,157 @@
+// The inside of the Redis store. A verb is handed to the I/O thread, runs there as a coroutine, and its
+// reply is posted to the asker's executor together with all others of that turn.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "net/tls.hpp"
+#include "net/worker.hpp"
+#include "stores/redis/record_fields.hpp"
+#include "stores/redis/redis_store.hpp"
+#include "stores/redis/router.hpp"
+#include "stores/redis/script.hpp"
+#include "stores/redis/subscriber.hpp"
+
+namespace onceward::redis {
+
+// A script's ARGV: what is long is only pointed at.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(Arguments&&) = default;  // what it points at moves along; a copy would point at the original
+  Arguments& add(std::string_view text) { return views_.push_back(text), *this; }
+  Arguments& add(const char* text) { return add(std::string_view(text)); }
+  Arguments& add(std::string&& text) { return add(std::string_view(owned_.emplace_back(std::move(text)))); }
+  Arguments& add(std::uint64_t number) { return add(std::to_string(number)); }
+  Arguments& add(Duration duration);
+  Arguments& add(bool yes) { return add(std::string_view(yes ? "yes" : "no")); }
+  Arguments& add(const std::shared_ptr<const Response>& response);
+  Arguments& add(const Fence& fence);
+  std::span<const std::string_view> views() const { return views_; }
+
+ private:
+  std::vector<std::string_view> views_;
+  std::deque<std::string> owned_;
+};
+
+struct Answer {
+  RespReply reply;
+  bool replicated = true;  // to as many as were asked for
+};
+
+// Where a scan of all records stands.
+struct ScanPosition {
+  std::size_t primary = 0;
+  std::string scan = "0";
+  std::string after;  // keys up to this one of the batch were done
+};
+std::string to_cursor(const ScanPosition& position);
+std::optional<ScanPosition> from_cursor(std::string_view text);
+
+class StoreImpl final : public RedisStore {
+ public:
+  StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock);
+  ~StoreImpl() override;
+
+  // Waits for the first attempt to connect; Errc::invalid when the server can never do.
+  Result<Done> start(Duration wait);
+
+  bool claim(const ClaimRequest&, Reply<ClaimReply>&) override;
+  bool dispatch(const Fence&, Reply<Record>&) override;
+  bool renew(const RenewRequest&, Reply<Record>&) override;
+  bool complete(const CompleteRequest&, Reply<Record>&) override;
+  bool release(const ReleaseRequest&, Reply<Record>&) override;
+  bool unknown(const UnknownRequest&, Reply<Record>&) override;
+  bool resolve(const ResolveRequest&, Reply<Record>&) override;
+  bool lookup(const Scope&, Reply<Record>&) override;
+  bool lookup(const OperationId&, Reply<Record>&) override;
+  bool list(const ListRequest&, Reply<ListReply>&) override;
+  bool purge(const PurgeRequest&, Reply<PurgeReply>&) override;
+  bool stats(Reply<StoreStats>&) override;
+  void watch(const Scope&, std::function<void()> changed) override;
+  void unwatch(const Scope&) override;
+  RedisHealth health() const override;
+
+ private:
+  // Runs `make()`, a Task<Result<T>>, on the I/O thread and posts what it returns.
+  template <class T, class Make>
+  bool begin(Reply<T>& reply, Make make);
+  template <class T>
+  Task<> answer(Task<Result<T>> work, Reply<T>& reply);
+  void deliver(Executor& executor, Completion& completion);
+  void flush_delivery();
+
+  Task<Result<ClaimReply>> do_claim(const ClaimRequest& request);
+  Task<Result<Record>> do_complete(const CompleteRequest& request);
+  Task<Result<Record>> do_release(const ReleaseRequest& request);
+  Task<Result<Record>> do_resolve(const ResolveRequest& request);
+  Task<Result<Record>> do_fenced(const Script& script, const Fence& fence, Arguments arguments);
+  Task<Result<Record>> do_lookup(std::string key, std::string scope, std::string operation_id);
+  struct Listed {
+    std::string tag;  // of its key, behind the prefix
+    Record record;
+  };
+  Task<Result<std::vector<Listed>>> list_chunk(const ListRequest& request, Connection& primary,
+                                               std::string& cursor, std::size_t count);
+  Task<Result<ListReply>> do_list(const ListRequest& request);
+  Task<Result<PurgeReply>> do_purge(const PurgeRequest& request);
+  Task<Result<PurgeReply>> sweep(const PurgeRequest& request);
+  Task<Result<PurgeReply>> purge_step(const PurgeRequest& request, ScanPosition& position);
+  Task<Result<StoreStats>> do_stats();
+
+  // Begins the arguments of any script.
+  Arguments arguments_for(std::string_view scope_hex) const;
+  Task<Result<Answer>> run(const Script& script, const std::string& key, const Arguments& arguments,
+                           bool replicated = false);
+  // One script for many records of one server, in one round trip.
+  Task<Result<std::vector<RespReply>>> run_all(Connection& primary, const Script& script,
+                                               const std::vector<std::string>& keys,
+                                               const Arguments& arguments);
+  Task<Result<std::vector<std::string>>> scan(Connection& primary, std::string& cursor, std::size_t count);
+  MonoTime deadline() const { return net::Worker::now() + url_.timeout; }
+  void note_health();
+
+  const RedisUrl url_;
+  const net::TlsContext tls_;
+  const Clock* clock_;
+  const std::string pattern_;  // of all records' keys
+  net::Worker worker_;
+  TaskGroup tasks_;
+  Router router_;
+  Subscriber subscriber_;
+
+  // What this turn of the loop answers, by executor.
+  struct Delivery {
+    Executor* executor;
+    Completion* first;
+    Completion* last;
+  };
+  struct FlushDelivery : Completion {
+    StoreImpl* store = nullptr;
+  } flush_delivery_;
+  bool delivering_ = false;
+  std::vector<Delivery> deliveries_;
+
+  bool receipts_ = false;  // records with a receipt_ttl have been claimed here
+  ScanPosition sweep_;     // where the last sweep stopped
+
+  mutable std::mutex health_mutex_;
+  RedisHealth health_;                   // guarded by health_mutex_
+  std::optional<Error> trouble_;         // guarded by health_mutex_
+  bool tried_ = false;                   // guarded by health_mutex_
+  std::condition_variable health_told_;  // when tried_ changes
+  std::thread thread_;
+};
+
+// What a script's reply says.
+Result<Record> record_in(const redisReply& reply, Bodies bodies,
+                         const std::shared_ptr<const Response>& response = nullptr);
+
+}  // namespace onceward::redis
