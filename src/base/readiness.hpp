@@ -7,9 +7,9 @@ namespace onceward {
 
 struct Readiness {
   bool ready = true;
-  std::string store{};       // memory, file
-  std::string durability{};  // none, process, disk
-  std::string message{};     // why not ready
+  std::string store{};       // memory, file, redis
+  std::string durability{};  // none, process, disk; of a server what it says
+  std::string message{};     // why not ready, or what is worth a warning
 };
 
 }  // namespace onceward

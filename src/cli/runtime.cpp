@@ -93,6 +93,9 @@ Result<Done> Runtime::start() {
   Result<OpenedStore> opened = open_store(config_, clock_);
   if (!opened) return opened.error();
   opened_ = std::move(*opened);
+  if (const Readiness state = opened_.readiness(); !state.message.empty())
+    log_.warning(state.ready ? "the store works, but" : "the store is not ready",
+                 {{"reason", state.message}});
   engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
   if (Result<Done> started = start_lanes(); !started) return started;
   if (Result<Done> started = start_api(); !started) return started;

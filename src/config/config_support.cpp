@@ -21,8 +21,6 @@ bool any_operation(const Config& config, const std::function<bool(const Operatio
 
 // A feature leaves this table when it exists.
 constexpr Unsupported table[] = {
-    {"store: redis is not supported by this build",
-     [](const Config& c) { return c.store.kind == StoreKind::redis; }},
     {"store: postgres is not supported by this build",
      [](const Config& c) { return c.store.kind == StoreKind::postgres; }},
     {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},

@@ -5,6 +5,7 @@
 #include "stores/embedded/embedded_store.hpp"
 #include "stores/failpoint/failpoint_store.hpp"
 #include "stores/memory/memory_store.hpp"
+#include "stores/redis/redis_store.hpp"
 
 namespace onceward {
 namespace {
@@ -36,6 +37,17 @@ Result<OpenedStore> open_file(const Config& config, const Clock& clock) {
   return OpenedStore{std::move(*opened), readiness};
 }
 
+Result<OpenedStore> open_redis_store(const Config& config) {
+  Result<std::unique_ptr<redis::RedisStore>> opened = redis::open_redis({.url = config.store.text});
+  if (!opened) return opened.error();
+  const auto readiness = [store = opened->get()] {
+    const redis::RedisHealth health = store->health();
+    return Readiness{
+        .ready = health.ready, .store = "redis", .durability = health.durability, .message = health.message};
+  };
+  return OpenedStore{std::move(*opened), readiness};
+}
+
 Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
   switch (config.store.kind) {
     case StoreKind::memory:
@@ -43,6 +55,7 @@ Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
     case StoreKind::file:
       return open_file(config, clock);
     case StoreKind::redis:
+      return open_redis_store(config);
     case StoreKind::postgres:
       break;
   }

@@ -8,6 +8,9 @@ import uuid
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "servers"))
+
+import redis_server  # noqa: E402
 
 from support import onceward as process  # noqa: E402
 from support.behaviours import Hold  # noqa: E402
@@ -43,12 +46,26 @@ def upstream():
     assert not shared.malformed, f"the proxy sent malformed requests: {shared.malformed}"
 
 
-@pytest.fixture(scope="session", params=["memory", "file"])
+@pytest.fixture(scope="session", params=["memory", "file", "redis"])
 def zoo(request, upstream, tmp_path_factory):
     """A proxy with an operation for every rule; every test that uses it runs once per store."""
-    proxy = Onceward(tmp_path_factory.mktemp("zoo"), upstream, request.param, OPERATIONS).start()
+    store = request.param
+    if store in SERVERS:
+        store = request.getfixturevalue(store).url
+    proxy = Onceward(tmp_path_factory.mktemp("zoo"), upstream, store, OPERATIONS).start()
     yield proxy
     proxy.stop()
+
+
+# Stores on servers, each a fixture of that name with a `url`.
+SERVERS = {"redis"}
+
+
+@pytest.fixture(scope="session")
+def redis(tmp_path_factory):
+    server = redis_server.start(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session")

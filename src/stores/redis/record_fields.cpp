@@ -137,6 +137,7 @@ constexpr Field fields[] = {
     {"key_hint", true, [](std::string_view t, Parts& p) { return put(t, p.request.key_hint); }},
     {"owner_tag", true, [](std::string_view t, Parts& p) { return put(t, p.request.owner_tag); }},
     {"leaves", true, [](std::string_view t, Parts& p) { return read_leaves(t, p.request.leaves); }},
+    {"probe_target", false, [](std::string_view t, Parts& p) { return put(t, p.request.probe_target); }},
     {"cause", false, [](std::string_view t, Parts& p) { return read_cause(t, p.record.evidence.cause); }},
     {"status_seen", false,
      [](std::string_view t, Parts& p) { return read_number(t, p.record.evidence.status_seen); }},

@@ -121,7 +121,8 @@ Task<Result<ListReply>> StoreImpl::do_list(const ListRequest& request) {
       position->after = chunk->back().tag;
       break;
     }
-    *position = next == "0" ? ScanPosition{position->primary + 1} : ScanPosition{position->primary, next};
+    *position = next == "0" ? ScanPosition{.primary = position->primary + 1}
+                            : ScanPosition{.primary = position->primary, .scan = next};
     if (page.records.size() == limit) break;
     count = filtered ? scan_count_max : std::min(limit - page.records.size(), scan_count_max);
   }
@@ -169,7 +170,8 @@ Task<Result<PurgeReply>> StoreImpl::purge_step(const PurgeRequest& request, Scan
     reply.receipts += word_of(*said) == "to_receipt";
   }
   const bool over = next == "0";
-  position = over ? ScanPosition{position.primary + 1} : ScanPosition{position.primary, next};
+  position = over ? ScanPosition{.primary = position.primary + 1}
+                  : ScanPosition{.primary = position.primary, .scan = next};
   co_return reply;
 }
 

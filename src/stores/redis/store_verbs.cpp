@@ -75,7 +75,7 @@ Task<Result<ClaimReply>> StoreImpl::do_claim(const ClaimRequest& request) {
   arguments.add(std::string_view(request.request->tenant)).add(std::string_view(request.request->operation));
   arguments.add(std::string_view(request.request->key_hint))
       .add(std::string_view(request.request->owner_tag));
-  arguments.add(leaves_text(request.request->leaves));
+  arguments.add(leaves_text(request.request->leaves)).add(std::string_view(request.request->probe_target));
   const Result<Answer> answer =
       co_await run(scripts().claim, key_of(url_.prefix, request.scope), arguments, true);
   if (!answer) co_return answer.error();

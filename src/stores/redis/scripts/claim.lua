@@ -21,6 +21,7 @@ local function grant(r)
   r.lease_until = math.min(now + lease, r.hold_until)
   r.expires_at, r.ttl, r.receipt_ttl = 0, tonumber(ttl), tonumber(receipt_ttl)
   r.tenant, r.operation, r.key_hint, r.owner_tag, r.leaves = ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18]
+  r.probe_target = ARGV[19] ~= '' and ARGV[19] or nil
   save(r)
   return reply('granted', r)
 end

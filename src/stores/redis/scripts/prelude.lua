@@ -83,7 +83,7 @@ end
 local function receipt_of(r)
   if r.state ~= 'expired' then r.updated_at = r.expires_at end
   r.state = 'expired'
-  r.leaves = ''
+  r.leaves, r.probe_target = '', nil
   clear_response(r)
   return r
 end
