@@ -99,7 +99,7 @@ class Server:
             process.stop()
 
 
-DURABLE = ("--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
+DURABLE = ("--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--repl-diskless-sync-delay", "0")
 
 
 def start(folder, settings=DURABLE, **options):
@@ -142,8 +142,7 @@ def start_replicated(folder, replicas=1, settings=DURABLE):
     processes = [primary]
     for index in range(replicas):
         processes.append(Process(folder / f"replica{index}",
-                                 settings=(*settings, "--replicaof", f"127.0.0.1 {primary.port}",
-                                           "--repl-diskless-sync-delay", "0")))
+                                 settings=(*settings, "--replicaof", f"127.0.0.1 {primary.port}")))
     eventually(lambda: cli(primary.port, "WAIT", replicas, "1000") == str(replicas), what="replicas to follow")
     return Server(f"redis://127.0.0.1:{primary.port}", processes)
 
@@ -167,7 +166,7 @@ def start_sentinel(folder, sentinels=3):
 
 def start_cluster(folder, nodes=6, replicas=1):
     folder = pathlib.Path(folder)
-    settings = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000",
+    settings = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
                 "--appendonly", "yes", "--save", "", "--repl-diskless-sync-delay", "0")
     processes = [Process(folder / f"node{index}", settings=settings) for index in range(nodes)]
     places = [f"127.0.0.1:{process.port}" for process in processes]

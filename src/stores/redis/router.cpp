@@ -8,6 +8,7 @@ namespace onceward::redis {
 namespace {
 
 constexpr Duration map_interval{30'000};
+constexpr Duration map_interval_in_trouble{300};
 constexpr Duration map_pause{50};
 constexpr Duration try_again_pause{20};
 
@@ -64,6 +65,10 @@ Connection& Router::node(const Endpoint& endpoint) {
   if (!found) {
     ConnectionOptions options{.url = url_, .tls = tls_, .find = nullptr, .changed = changed_};
     options.find = [endpoint]() -> Task<Result<Endpoint>> { co_return endpoint; };
+    options.changed = [this] {
+      if (trouble()) map_needed_.wake_all();
+      changed_();
+    };
     found = std::make_unique<Connection>(worker_, tasks_, std::move(options));
     if (!stopping_) found->start();
   }
@@ -150,7 +155,9 @@ void Router::want_map() {
 
 Task<> Router::keep_map() {
   while (!stopping_) {
-    if (!map_wanted_) (void)co_await map_needed_.wait(now() + map_interval);
+    // While a primary cannot be reached, another is perhaps taking over.
+    if (!map_wanted_)
+      (void)co_await map_needed_.wait(now() + (trouble() ? map_interval_in_trouble : map_interval));
     if (stopping_) break;
     map_wanted_ = false;
     const bool refreshed = co_await refresh_map();

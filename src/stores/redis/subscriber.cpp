@@ -4,7 +4,9 @@ namespace onceward::redis {
 namespace {
 
 constexpr Duration retry_pause{500};
-constexpr Duration ping_interval{10'000};
+constexpr Duration tick{2000};  // of cleaning up
+constexpr int ticks_of_silence = 5;
+constexpr Duration kept_for{2000};  // a subscription that nobody watches
 
 MonoTime now() { return net::Worker::now(); }
 
@@ -40,6 +42,7 @@ Task<> Subscriber::live() {
       if (sending_) (void)co_await sent_.wait(MonoTime::max());
       link_.forget();
     }
+    unsubscribe_unwatched();
     if (!stopping_) (void)co_await pause_.wait(now() + retry_pause);
   }
 }
@@ -48,29 +51,49 @@ Task<> Subscriber::listen() {
   {
     const std::lock_guard lock(mutex_);
     out_.clear();
-    for (const auto& [channel, changed] : watches_) append_command(out_, {"SUBSCRIBE", channel});
+    for (const auto& [channel, watched] : watches_) append_command(out_, {"SUBSCRIBE", channel});
   }
   listening_ = true;
   send_later();
-  bool pinged = false;
-  for (;;) {
-    const Result<RespReply> message = co_await link_.read(now() + ping_interval);
-    if (!message && link_.is_open() && !pinged) {  // silence: is there still somebody?
-      append_command(out_, {"PING"});
-      send_later();
-      pinged = true;
+  for (int silent = 0; silent <= ticks_of_silence;) {
+    const Result<RespReply> message = co_await link_.read(now() + tick);
+    if (message && is_error(**message)) break;
+    if (message) {
+      silent = 0;
+      take(**message);
       continue;
     }
-    if (!message || is_error(**message)) break;
-    pinged = false;
-    const auto parts = elements_of(**message);
-    if (parts.size() != 3 || text_of(*parts[0]) != "message") continue;
-    // Called under the lock, so that it is never called after unwatch has returned.
-    const std::lock_guard lock(mutex_);
-    const auto found = watches_.find(text_of(*parts[1]));
-    if (found != watches_.end()) found->second();
+    if (!link_.is_open()) break;
+    unsubscribe_unwatched();
+    if (++silent == ticks_of_silence) append_command(out_, {"PING"});  // is there still somebody?
+    send_later();
   }
   listening_ = false;
+}
+
+void Subscriber::take(const redisReply& message) {
+  const auto parts = elements_of(message);
+  if (parts.size() != 3) return;
+  const std::string_view kind = text_of(*parts[0]);
+  if (kind != "message" && kind != "subscribe") return;
+  const std::lock_guard lock(mutex_);
+  const auto found = watches_.find(text_of(*parts[1]));
+  if (found != watches_.end()) wake(found->second);
+}
+
+// Under the lock, so that nothing is called after unwatch has returned.
+void Subscriber::wake(Watched& watched) {
+  watched.missed = !watched.changed;
+  if (watched.changed) watched.changed();
+}
+
+void Subscriber::unsubscribe_unwatched() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watches_, [&](const auto& entry) {
+    if (entry.second.changed || entry.second.unwatched_at + kept_for > now()) return false;
+    append_command(out_, {"UNSUBSCRIBE", entry.first});
+    return true;
+  });
 }
 
 void Subscriber::send_later() {
@@ -91,7 +114,12 @@ Task<> Subscriber::send() {
 void Subscriber::watch(const std::string& channel, std::function<void()> changed) {
   {
     const std::lock_guard lock(mutex_);
-    watches_.insert_or_assign(channel, std::move(changed));
+    const auto [entry, is_new] = watches_.try_emplace(channel);
+    entry->second.changed = std::move(changed);
+    if (!is_new) {
+      if (entry->second.missed) wake(entry->second);
+      return;
+    }
   }
   worker_.call([this, channel] {
     if (!listening_) return;  // whoever begins to listen subscribes to all
@@ -101,15 +129,11 @@ void Subscriber::watch(const std::string& channel, std::function<void()> changed
 }
 
 void Subscriber::unwatch(const std::string& channel) {
-  {
-    const std::lock_guard lock(mutex_);
-    watches_.erase(channel);
-  }
-  worker_.call([this, channel] {
-    if (!listening_) return;  // whoever begins to listen subscribes to all
-    append_command(out_, {"UNSUBSCRIBE", channel});
-    send_later();
-  });
+  const std::lock_guard lock(mutex_);
+  const auto found = watches_.find(channel);
+  if (found == watches_.end()) return;
+  found->second.changed = nullptr;
+  found->second.unwatched_at = now();
 }
 
 }  // namespace onceward::redis

@@ -23,8 +23,17 @@ class Subscriber {
   void unwatch(const std::string& channel);
 
  private:
+  struct Watched {
+    std::function<void()> changed;  // empty: nobody watches at the moment
+    bool missed = false;            // a message came meanwhile
+    MonoTime unwatched_at{};
+  };
+
   Task<> live();
   Task<> listen();
+  void take(const redisReply& message);
+  void wake(Watched& watched);
+  void unsubscribe_unwatched();
   Task<> send();
   void send_later();
 
@@ -41,7 +50,7 @@ class Subscriber {
   std::string out_;
 
   std::mutex mutex_;
-  std::map<std::string, std::function<void()>, std::less<>> watches_;  // guarded by mutex_
+  std::map<std::string, Watched, std::less<>> watches_;  // guarded by mutex_
 };
 
 }  // namespace onceward::redis
