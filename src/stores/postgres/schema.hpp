@@ -1,0 +1,20 @@
+// The schema's version: checked on every connection, and brought up to date when that is allowed. Runs on a
+// thread that may wait.
+#pragma once
+
+#include "onceward/result.hpp"
+#include "stores/postgres/session.hpp"
+
+namespace onceward::postgres {
+
+constexpr int schema_version = 1;
+
+struct SchemaChange {
+  int before = 0;  // 0: there was none
+  int after = 0;
+};
+
+// Errc::refused: the schema is missing, too old (and `may_migrate` is false) or too new for this program.
+Result<SchemaChange> ensure_schema(Session& session, bool may_migrate, MonoTime deadline);
+
+}  // namespace onceward::postgres

@@ -1,0 +1,70 @@
+// Against a real server, directly and through a pooler of transactions; tests/servers/with names them.
+#include <libpq-fe.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "base/hex.hpp"
+#include "conformance/store_conformance.hpp"
+#include "stores/postgres/postgres_store.hpp"
+
+namespace onceward::testing {
+namespace {
+
+std::string url_of(const char* variable) {
+  const char* url = std::getenv(variable);
+  if (!url) throw std::runtime_error(std::string(variable) + " is not set: run this under tests/servers/with");
+  return url;
+}
+
+void execute(const std::string& url, const std::string& sql) {
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(url.c_str()), &PQfinish);
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), sql.c_str()), &PQclear);
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+    throw std::runtime_error(PQerrorMessage(connection.get()));
+}
+
+class PostgresUnderTest final : public StoreUnderTest {
+ public:
+  explicit PostgresUnderTest(std::string url) : url_(std::move(url)) {
+    if (const auto done = postgres::migrate_postgres(url_); !done) throw std::runtime_error(done.error().message);
+    execute(url_, "TRUNCATE onceward.records, onceward.watches");
+    open();
+  }
+  Store& store() override { return *store_; }
+  Timestamp now() override { return clock_.now(); }
+  void advance(Duration by) override { clock_.advance(by); }
+  bool restart() override {
+    store_.reset();
+    open();
+    return true;
+  }
+  bool corrupt(const Scope& scope) override {
+    execute(url_, "UPDATE onceward.records SET leaves = '\\xff' WHERE scope = '\\x" + to_hex(scope.data) + "'");
+    return true;
+  }
+
+ private:
+  void open() {
+    Result<std::unique_ptr<postgres::PostgresStore>> opened = postgres::open_postgres({url_, &clock_});
+    if (!opened) throw std::runtime_error(opened.error().message);
+    store_ = std::move(*opened);
+  }
+
+  const std::string url_;
+  FakeClock clock_;
+  std::unique_ptr<postgres::PostgresStore> store_;
+};
+
+StoreFactory factory(const char* name, const char* variable) {
+  return {name, [variable] { return std::make_unique<PostgresUnderTest>(url_of(variable)); }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
+                         ::testing::Values(factory("direct", "ONCEWARD_TEST_POSTGRES"),
+                                           factory("pooled", "ONCEWARD_TEST_PGBOUNCER")),
+                         factory_name);
+
+}  // namespace
+}  // namespace onceward::testing
