@@ -7,7 +7,7 @@ namespace onceward {
 
 struct Readiness {
   bool ready = true;
-  std::string store{};       // memory, file, redis
+  std::string store{};       // memory, file, redis, postgres
   std::string durability{};  // none, process, disk; of a server what it says
   std::string message{};     // why not ready, or what is worth a warning
 };

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "factory/open_store.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -16,6 +17,10 @@ int run_check(const CheckOptions& options) {
   const auto config = load_config_file(options.file, {});
   if (!config) {
     for (const std::string& message : config.error().messages) std::fprintf(stderr, "%s\n", message.c_str());
+    return exit_usage;
+  }
+  if (const Result<Done> store = check_store(*config); !store) {
+    std::fprintf(stderr, "%s: store: %s\n", options.file.c_str(), store.error().message.c_str());
     return exit_usage;
   }
   // A setting that this build cannot honour is worth a word, but the file is not wrong.

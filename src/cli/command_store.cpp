@@ -1,5 +1,5 @@
-// onceward store inspect|verify|stats DIR: looks into an embedded store's folder, also while it is in use.
-// Changes nothing.
+// onceward store inspect|verify|stats DIR: looks into an embedded store's folder, also while it is in use,
+// and changes nothing. onceward store migrate URL: prepares a database.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "stores/embedded/inspect.hpp"
+#include "stores/postgres/postgres_store.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -135,17 +136,42 @@ Command subcommand(const char* name, const char* summary, int (*run)(const Store
           .run = [options, run] { return run(*options); }};
 }
 
+int run_migrate(const std::string& url) {
+  if (!url.starts_with("postgres://") && !url.starts_with("postgresql://")) {
+    std::fprintf(stderr, "onceward store: only a postgres:// store has a schema to migrate\n");
+    return exit_usage;
+  }
+  const Result<std::string> done = postgres::migrate_postgres(url);
+  if (!done) {
+    std::fprintf(stderr, "onceward store: %s\n", done.error().message.c_str());
+    return done.error().code == Errc::invalid ? exit_usage : exit_failed;
+  }
+  std::puts(done->c_str());
+  return exit_done;
+}
+
+Command migrate_command() {
+  auto url = std::make_shared<std::string>();
+  return {
+      .name = "migrate",
+      .summary = "Create or update the schema of a PostgreSQL store",
+      .details = "Safe to repeat and to run on several machines at once. Refuses a schema that is too new.",
+      .options = {{.names = "URL", .help = "postgres://…", .target = url.get(), .required = true}},
+      .run = [url] { return run_migrate(*url); }};
+}
+
 }  // namespace
 
 Command store_command() {
-  return {.name = "store",
-          .summary = "Look into the folder of an embedded store",
-          .details =
-              "Changes nothing and works while the store is in use. Exit code 1 when something is damaged,\n"
-              "2 when the folder is not a store.",
-          .commands = {subcommand("inspect", "List the segments", run_inspect),
-                       subcommand("verify", "Read and check every record", run_verify),
-                       subcommand("stats", "Count records and what is open", run_stats)}};
+  return {
+      .name = "store",
+      .summary = "Look into the folder of an embedded store; prepare a database",
+      .details =
+          "inspect, verify and stats change nothing and work while the store is in use. Exit code 1 when\n"
+          "something is damaged, 2 when the folder is not a store.",
+      .commands = {subcommand("inspect", "List the segments", run_inspect),
+                   subcommand("verify", "Read and check every record", run_verify),
+                   subcommand("stats", "Count records and what is open", run_stats), migrate_command()}};
 }
 
 }  // namespace onceward::cli

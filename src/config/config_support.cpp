@@ -21,8 +21,6 @@ bool any_operation(const Config& config, const std::function<bool(const Operatio
 
 // A feature leaves this table when it exists.
 constexpr Unsupported table[] = {
-    {"store: postgres is not supported by this build",
-     [](const Config& c) { return c.store.kind == StoreKind::postgres; }},
     {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},
     {"identity from jwt is not supported by this build",
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},

@@ -303,7 +303,7 @@ TEST(ConfigOverrides, NoTwoSettingsShareAVariable) {
 TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
   EXPECT_THAT(unsupported_features(load("quotas: { live_keys: 1 }")),
               ElementsAre("quotas are not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 12u);
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 11u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "stores/embedded/embedded_store.hpp"
 #include "stores/failpoint/failpoint_store.hpp"
 #include "stores/memory/memory_store.hpp"
+#include "stores/postgres/postgres_store.hpp"
 #include "stores/redis/redis_store.hpp"
 
 namespace onceward {
@@ -48,6 +49,20 @@ Result<OpenedStore> open_redis_store(const Config& config) {
   return OpenedStore{std::move(*opened), readiness};
 }
 
+Result<OpenedStore> open_postgres_store(const Config& config) {
+  Result<std::unique_ptr<postgres::PostgresStore>> opened =
+      postgres::open_postgres({.url = config.store.text});
+  if (!opened) return opened.error();
+  const auto readiness = [store = opened->get()] {
+    const postgres::Health health = store->health();
+    return Readiness{.ready = health.ready,
+                     .store = "postgres",
+                     .durability = health.durability,
+                     .message = health.message};
+  };
+  return OpenedStore{std::move(*opened), readiness};
+}
+
 Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
   switch (config.store.kind) {
     case StoreKind::memory:
@@ -57,12 +72,17 @@ Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
     case StoreKind::redis:
       return open_redis_store(config);
     case StoreKind::postgres:
-      break;
+      return open_postgres_store(config);
   }
   return Error{Errc::invalid, "this build has no store for " + config.store.text};
 }
 
 }  // namespace
+
+Result<Done> check_store(const Config& config) {
+  if (config.store.kind == StoreKind::postgres) return postgres::check_postgres_url(config.store.text);
+  return Done{};
+}
 
 Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
   const char* failpoints = std::getenv("ONCEWARD_FAILPOINT");

@@ -17,6 +17,9 @@ struct OpenedStore {
   std::function<Readiness()> readiness;
 };
 
+// Errc::invalid: the store's address has an option that its store does not understand.
+Result<Done> check_store(const config::Config& config);
+
 Result<OpenedStore> open_store(const config::Config& config, const Clock& clock);
 
 }  // namespace onceward

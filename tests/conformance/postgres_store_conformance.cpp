@@ -2,6 +2,7 @@
 #include <libpq-fe.h>
 
 #include <cstdlib>
+#include <set>
 #include <stdexcept>
 
 #include "base/hex.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 std::string url_of(const char* variable) {
   const char* url = std::getenv(variable);
-  if (!url) throw std::runtime_error(std::string(variable) + " is not set: run this under tests/servers/with");
+  if (!url)
+    throw std::runtime_error(std::string(variable) + " is not set: run this under tests/servers/with");
   return url;
 }
 
@@ -25,11 +27,18 @@ void execute(const std::string& url, const std::string& sql) {
     throw std::runtime_error(PQerrorMessage(connection.get()));
 }
 
+void migrate_once(const std::string& url) {
+  static std::set<std::string> migrated;
+  if (!migrated.insert(url).second) return;
+  if (const auto done = postgres::migrate_postgres(url); !done)
+    throw std::runtime_error(done.error().message);
+}
+
 class PostgresUnderTest final : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(std::string url) : url_(std::move(url)) {
-    if (const auto done = postgres::migrate_postgres(url_); !done) throw std::runtime_error(done.error().message);
-    execute(url_, "TRUNCATE onceward.records, onceward.watches");
+    migrate_once(url_);
+    execute(url_, "DELETE FROM onceward.records");
     open();
   }
   Store& store() override { return *store_; }
@@ -41,13 +50,15 @@ class PostgresUnderTest final : public StoreUnderTest {
     return true;
   }
   bool corrupt(const Scope& scope) override {
-    execute(url_, "UPDATE onceward.records SET leaves = '\\xff' WHERE scope = '\\x" + to_hex(scope.data) + "'");
+    execute(url_,
+            "UPDATE onceward.records SET leaves = '\\xff' WHERE scope = '\\x" + to_hex(scope.data) + "'");
     return true;
   }
 
  private:
   void open() {
-    Result<std::unique_ptr<postgres::PostgresStore>> opened = postgres::open_postgres({url_, &clock_});
+    Result<std::unique_ptr<postgres::PostgresStore>> opened =
+        postgres::open_postgres({url_ + "?connections=2", &clock_});
     if (!opened) throw std::runtime_error(opened.error().message);
     store_ = std::move(*opened);
   }

@@ -103,6 +103,11 @@ class Store final : public PostgresStore {
 
 }  // namespace
 
+Result<Done> check_postgres_url(const std::string& text) {
+  const Result<PostgresUrl> url = parse_postgres_url(text);
+  return url ? Result<Done>(Done{}) : Result<Done>(url.error());
+}
+
 Result<std::unique_ptr<PostgresStore>> open_postgres(const PostgresOptions& options) {
   Result<PostgresUrl> url = parse_postgres_url(options.url);
   if (!url) return url.error();

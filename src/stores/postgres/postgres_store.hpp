@@ -26,6 +26,8 @@ class PostgresStore : public Store {
   virtual Health health() const = 0;
 };
 
+Result<Done> check_postgres_url(const std::string& url);
+
 // Errc::invalid: the URL is wrong. Does not wait for the server.
 Result<std::unique_ptr<PostgresStore>> open_postgres(const PostgresOptions& options);
 
