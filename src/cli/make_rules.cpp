@@ -7,6 +7,8 @@ namespace onceward::cli {
 namespace {
 
 using config::IdentitySource;
+using config::OperationConfig;
+using config::ProbeConfig;
 
 Result<IdentityRule> identity_rule(const IdentityFrom& from) {
   switch (from.source) {
@@ -39,6 +41,23 @@ Result<Operation> compile(std::string name, std::string match, const Policy& pol
   return operation;
 }
 
+ProbePolicy probe_policy(const ProbeConfig& probe) {
+  return {.method = probe.request.method,
+          .target = probe.request.target,
+          .applied = probe.applied,
+          .not_applied = probe.not_applied,
+          .response = probe.response,
+          .status = probe.status.value_or(0),
+          .every = probe.every,
+          .give_up = probe.give_up};
+}
+
+Policy policy_of(const OperationConfig& operation) {
+  Policy policy = operation.policy;
+  if (policy.on_unknown == OnUnknown::probe) policy.probe = probe_policy(*operation.probe);
+  return policy;
+}
+
 Result<std::string> read_secret(const std::string& file) {
   if (file.empty()) return std::string();
   std::ifstream in(file, std::ios::binary);
@@ -66,6 +85,8 @@ Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& m
   if (!caller) return caller.error();
   rules->identity = {*tenant, config.identity.tenant.required,
                      config.identity.tenant.format == TenantFormat::uuid, *caller};
+  rules->quotas = {config.quotas.new_keys_per_second, config.quotas.burst, config.quotas.live_keys,
+                   config.quotas.in_flight};
   rules->max_request = config.limits.max_request;
   rules->max_response = config.limits.max_response;
   rules->hash_keys = config.security.hash_keys;
@@ -79,7 +100,7 @@ Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& m
   std::vector<std::string> patterns;
   for (const OperationConfig& entry : config.operations) {
     Result<Operation> operation =
-        compile(entry.name, entry.match, entry.policy, metrics.operation(entry.name));
+        compile(entry.name, entry.match, policy_of(entry), metrics.operation(entry.name));
     if (!operation) return operation.error();
     rules->operations.push_back(std::move(*operation));
     patterns.push_back(entry.match);

@@ -96,17 +96,23 @@ Result<Done> Runtime::start() {
   if (const Readiness state = opened_.readiness(); !state.message.empty())
     log_.warning(state.ready ? "the store works, but" : "the store is not ready",
                  {{"reason", state.message}});
-  engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
+  engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_, config_.probes.per_second);
   if (Result<Done> started = start_lanes(); !started) return started;
   if (Result<Done> started = start_api(); !started) return started;
   purger_ = std::make_unique<Purger>(*opened_.store, lanes_[0]->worker, clock_, log_);
-  lanes_[0]->worker.call([this] { purger_->start(); });
+  Lane& first = *lanes_[0];
+  sweep_ = std::make_unique<ProbeSweep>(*engine_, *opened_.store, first.worker, clock_, first.proxy->prober(),
+                                        first.proxy->observer());
+  first.worker.call([this] {
+    purger_->start();
+    sweep_->start();
+  });
   on_each_lane([](Lane& lane) { lane.thread = std::thread([&lane] { lane.worker.run(); }); });
   return Done{};
 }
 
 Result<Done> Runtime::start_lanes() {
-  const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_};
+  const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_, quotas_};
   std::vector<std::string> wanted;
   for (const Address& address : config_.listen) wanted.push_back(address_text(address));
   for (std::size_t index = 0; index < worker_count(config_); ++index) {
@@ -182,6 +188,7 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
   keeps(config.store != config_.store, "store");
   keeps(config.durability != config_.durability, "durability");
   keeps(config.workers != config_.workers, "workers");
+  keeps(config.probes.per_second != config_.probes.per_second, "probes.per_second");
   keeps(config.api.listen != config_.api.listen, "api.listen");
   keeps(config.tls.has_value() != config_.tls.has_value(), "tls");
   return kept;
@@ -190,6 +197,7 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
 void Runtime::drain() {
   const MonoTime deadline = clock_.mono() + config_.upstream.timeout + drain_margin;
   std::vector<std::promise<void>> done(lanes_.size() + 1);
+  lanes_.front()->worker.call([this] { sweep_->stop(); });  // no question that nobody will hear the answer to
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = *lanes_[index];
     lane.worker.call([&, index] { spawn(drain_and_tell(*lane.server, deadline, done[index])); });
@@ -217,6 +225,8 @@ void Runtime::drain() {
   if (api_server_) done.back().get_future().wait();
 }
 
-bool Runtime::is_quiet() const { return engine_->executions() == 0 && purger_->is_idle(); }
+bool Runtime::is_quiet() const {
+  return engine_->executions() == 0 && purger_->is_idle() && sweep_->is_idle();
+}
 
 }  // namespace onceward::cli

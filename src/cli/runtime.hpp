@@ -10,6 +10,7 @@
 #include "base/system.hpp"
 #include "config/config.hpp"
 #include "engine/engine.hpp"
+#include "engine/probe_sweep.hpp"
 #include "factory/open_store.hpp"
 #include "ops/admin_api.hpp"
 #include "ops/log.hpp"
@@ -54,12 +55,14 @@ class Runtime {
   SystemClock clock_;
   SystemRandom random_;
   Metrics metrics_;
+  Quotas quotas_{clock_};
   OpenedStore opened_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<AdminApi> api_;
   std::unique_ptr<http::Server> api_server_;
   std::unique_ptr<Purger> purger_;
+  std::unique_ptr<ProbeSweep> sweep_;
   std::vector<std::string> addresses_;
   std::string api_address_;
 };

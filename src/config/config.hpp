@@ -106,6 +106,10 @@ struct QuotasConfig {  // per tenant and caller; 0: no limit
   std::size_t in_flight = 0;
 };
 
+struct ProbesConfig {  // all probes together
+  std::size_t per_second = 50;
+};
+
 struct SecurityConfig {
   std::string encrypt;  // the keyring file; empty: stored responses are not encrypted
   bool hash_keys = true;
@@ -122,6 +126,8 @@ struct ProbeConfig {
   RequestLine request;
   std::vector<int> applied = {200};
   std::vector<int> not_applied = {404};
+  std::string response;       // JSON pointer; empty: the whole answer
+  std::optional<int> status;  // of the replayed response; absent: the answer's
   Duration every = std::chrono::seconds(5);
   Duration give_up = std::chrono::hours(24);
 };
@@ -198,6 +204,7 @@ struct Config {
   IdentityConfig identity;
   LimitsConfig limits;
   QuotasConfig quotas;
+  ProbesConfig probes;
   SecurityConfig security;
   Policy defaults;
   std::vector<OperationConfig> operations;

@@ -4,6 +4,8 @@
 
 #include "config/config_codec.hpp"
 #include "config/config_schema.hpp"
+#include "core/probe_target.hpp"
+#include "core/reserved.hpp"
 
 namespace onceward::config {
 namespace {
@@ -12,13 +14,14 @@ void describe_probe(Fields& fields, ProbeConfig& probe) {
   fields.setting("request", required(value(probe.request, RequestLineCodec{})));
   fields.list("applied", values(probe.applied, StatusCodec{}));
   fields.list("not_applied", values(probe.not_applied, StatusCodec{}));
+  fields.setting("response", optional_text(probe.response, PointerCodec{}));
+  fields.setting("status", value(probe.status, StatusCodec{}));
   fields.setting("every", value(probe.every, DurationCodec{.min = Duration(100)}));
   fields.setting("give_up", value(probe.give_up, DurationCodec{}));
   fields.rule({"request"}, [&probe]() -> std::string {
-    return probe.request.target.find("{operation_id}") == std::string::npos &&
-                   probe.request.target.find("{key}") == std::string::npos
-               ? "the request must say which operation it asks about: {operation_id} or {key}"
-               : "";
+    // It may be sent any number of times, at any time.
+    if (probe.request.method != "GET") return "a probe is a GET, found '" + probe.request.method + "'";
+    return check_probe_target(probe.request.target);
   });
   fields.rule({"not_applied", "applied"}, [&probe]() -> std::string {
     for (int status : probe.not_applied) {
@@ -76,7 +79,10 @@ void describe_operation(Fields& fields, OperationConfig& operation) {
   fields.rule({"name", "match"}, [&operation]() -> std::string {
     if (operation.name.empty()) operation.name = operation.match;
     // Metrics and logs call what matches no entry by this name.
-    return operation.name == "default" ? "the name 'default' is reserved" : "";
+    if (operation.name == "default") return "the name 'default' is reserved";
+    return is_reserved_operation(operation.name)
+               ? "names that begin with '" + std::string(reserved_prefix) + "' are reserved"
+               : "";
   });
 }
 

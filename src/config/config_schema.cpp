@@ -117,6 +117,10 @@ void describe_quotas(Fields& fields, QuotasConfig& quotas) {
   });
 }
 
+void describe_probes(Fields& fields, ProbesConfig& probes) {
+  fields.setting("per_second", value(probes.per_second, CountCodec{1, 100'000}));
+}
+
 void describe_security(Fields& fields, SecurityConfig& security) {
   fields.setting("encrypt", optional_text(security.encrypt, TextCodec{}));
   fields.setting("hash_keys", value(security.hash_keys, BoolCodec{}));
@@ -209,6 +213,7 @@ void describe_config(Fields& fields, Config& config) {
   fields.section("identity", part(config.identity, describe_identity));
   fields.section("limits", part(config.limits, describe_limits));
   fields.section("quotas", part(config.quotas, describe_quotas));
+  fields.section("probes", part(config.probes, describe_probes));
   fields.section("security", part(config.security, describe_security));
   fields.section("defaults", part(config.defaults, describe_defaults));
   fields.sections("operations", operations(config));

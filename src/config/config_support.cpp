@@ -24,18 +24,8 @@ constexpr Unsupported table[] = {
     {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},
     {"identity from jwt is not supported by this build",
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
-    {"quotas are not supported by this build",
-     [](const Config& c) {
-       const QuotasConfig& q = c.quotas;
-       return q.new_keys_per_second + q.burst + q.live_keys + q.in_flight != 0;
-     }},
     {"security.encrypt is not supported by this build",
      [](const Config& c) { return !c.security.encrypt.empty(); }},
-    {"on_unknown: probe is not supported by this build",
-     [](const Config& c) {
-       return any_operation(c,
-                            [](const auto& o) { return o.probe || o.policy.on_unknown == OnUnknown::probe; });
-     }},
     {"unique is not supported by this build",
      [](const Config& c) { return any_operation(c, [](const auto& o) { return o.unique.has_value(); }); }},
     {"suspect is not supported by this build",

@@ -301,9 +301,9 @@ TEST(ConfigOverrides, NoTwoSettingsShareAVariable) {
 }
 
 TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
-  EXPECT_THAT(unsupported_features(load("quotas: { live_keys: 1 }")),
-              ElementsAre("quotas are not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 11u);
+  EXPECT_THAT(unsupported_features(load("outbox: { sink: 'amqp://h' }")),
+              ElementsAre("outbox is not supported by this build"));
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 9u);
 }
 
 }  // namespace

@@ -62,6 +62,18 @@ struct ReplayPolicy {
   bool keep_cookies = false;
 };
 
+// How an upstream is asked what became of an operation (on_unknown: probe).
+struct ProbePolicy {
+  std::string method = "GET";
+  std::string target;                // may hold {operation_id}, {key}, {tenant} and {/pointer}
+  std::vector<int> applied = {200};  // statuses that say that it happened
+  std::vector<int> not_applied = {404};
+  std::string response;  // JSON pointer of what to replay within the answer; empty: the answer itself
+  int status = 0;        // of the replayed response; 0: the answer's own
+  Duration every = std::chrono::seconds(5);
+  Duration give_up = std::chrono::hours(24);
+};
+
 struct Policy {
   Mode mode = Mode::enforce;
   KeyPolicy key;
@@ -75,6 +87,7 @@ struct Policy {
   OutcomeTable outcomes;
   ReplayPolicy replay;
   OnUnknown on_unknown = OnUnknown::hold;
+  std::optional<ProbePolicy> probe;  // present when on_unknown is probe
   OnStoreFailure on_store_failure = OnStoreFailure::closed;
 };
 

@@ -34,8 +34,12 @@ bool store_could_not_answer(const Outcome& outcome) {
 
 }  // namespace
 
-Engine::Engine(Store& store, const Clock& clock, Random& random)
-    : store_(store), clock_(clock), random_(random), flights_(clock) {}
+Engine::Engine(Store& store, const Clock& clock, Random& random, std::size_t probes_per_second)
+    : store_(store),
+      clock_(clock),
+      random_(random),
+      flights_(clock),
+      reconciler_(store, clock, random, probes_per_second) {}
 
 Task<Outcome> Engine::run(Executor& executor, Command command, std::shared_ptr<Work> work) {
   const bool observes = command.policy->mode == Mode::observe;
@@ -64,7 +68,12 @@ Task<Outcome> Engine::guarded(Executor& executor, Command& command, const std::s
     execution.reset();  // a follower needs none
     News news = co_await waiter;
     if (Outcome* outcome = std::get_if<Outcome>(&news)) co_return std::move(*outcome);
-    if (TimeUp* seen = std::get_if<TimeUp>(&news)) co_return StillRunning{std::move(seen->record)};
+    if (TimeUp* seen = std::get_if<TimeUp>(&news)) {
+      // What was waited for was the answer of a probe.
+      if (seen->record.state == State::unknown)
+        co_return Rejected{Rejection::unknown, std::move(seen->record)};
+      co_return StillRunning{std::move(seen->record)};
+    }
     Settled* settled = std::get_if<Settled>(&news);
     if (!settled) continue;  // Again
     Record& record = settled->record;
@@ -89,6 +98,17 @@ Task<Outcome> Engine::unguarded(std::shared_ptr<Work> work, std::string_view wou
   Effect effect = co_await work->execute({});
   if (NotSent* nothing = std::get_if<NotSent>(&effect)) co_return Unreachable{std::move(nothing->message)};
   co_return Unguarded{std::move(effect), would_have_been};
+}
+
+Task<> Engine::probe(Executor& executor, Record record, std::shared_ptr<const Policy> policy, Prober& prober,
+                     EngineObserver* observer) {
+  Flight flight(record.scope);
+  if (!flights_.begin(flight)) co_return;  // whoever is at work on the key will see to it
+  if (reconciler_.begin(record, *policy->probe, observer)) {
+    flights_.in_progress(flight, record, false);
+    (void)co_await reconciler_.attempt(executor, std::move(record), std::move(policy), prober, observer);
+  }
+  flights_.end(flight, Again{});
 }
 
 Task<std::size_t> Engine::mark_leftovers_unknown(Executor& executor) {

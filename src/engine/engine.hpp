@@ -11,9 +11,12 @@
 
 #include "base/task.hpp"
 #include "core/policy.hpp"
+#include "engine/admission.hpp"
 #include "engine/flights.hpp"
 #include "engine/lease_keeper.hpp"
 #include "engine/outcome.hpp"
+#include "engine/prober.hpp"
+#include "engine/reconciler.hpp"
 #include "engine/work.hpp"
 #include "onceward/store.hpp"
 
@@ -24,10 +27,12 @@ namespace onceward {
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
-  virtual void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool ok) {
-    (void)verb, (void)took, (void)ok;
+  virtual void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
+    (void)verb, (void)took, (void)failed;
   }
   virtual void became_unknown(const Record& record, UnknownCause cause) { (void)record, (void)cause; }
+  // Somebody asked what became of an unknown outcome, or gave up asking.
+  virtual void probed(const Record& record, ProbeOutcome outcome) { (void)record, (void)outcome; }
 };
 
 // One request, whatever its protocol.
@@ -40,11 +45,16 @@ struct Command {
   // The same request under an older fingerprint version, when a record asks for it.
   std::function<Result<Fingerprint>(std::uint16_t version)> fingerprint_as;
   EngineObserver* observer = nullptr;
+  std::shared_ptr<Admission> admission;  // null: no quota. Shared by the attempts of one command
+  Prober* prober = nullptr;              // on_unknown: probe; like the observer, its worker's
 };
 
 class Engine {
  public:
-  Engine(Store& store, const Clock& clock, Random& random);
+  static constexpr std::size_t probes_per_second_default = 50;
+
+  Engine(Store& store, const Clock& clock, Random& random,
+         std::size_t probes_per_second = probes_per_second_default);
 
   // Runs the command or finds out what became of it. The work goes on when it must outlive the answer
   // (a late reply, an outcome that could not be stored yet).
@@ -61,13 +71,21 @@ class Engine {
   };
   void start(Executor& executor, Command command, std::shared_ptr<Work> work, std::weak_ptr<Caller> caller);
 
+  // Asks what became of an unknown record if that is due and nobody here is at work on its key. Retries that
+  // arrive meanwhile wait for it, each within its own limit.
+  Task<> probe(Executor& executor, Record record, std::shared_ptr<const Policy> policy, Prober& prober,
+               EngineObserver* observer);
+  Reconciler& reconciler() { return reconciler_; }
+
   // Shutting down with work that did not end in time: says so in the store, instead of letting others wait
   // for leases to lapse. Returns how many records it marked.
   Task<std::size_t> mark_leftovers_unknown(Executor& executor);
 
   // Keys at work in this process, and executions that have not ended (late listeners included).
   std::size_t flights() const { return flights_.size(); }
-  std::size_t executions() const { return executions_.load(std::memory_order_relaxed); }
+  std::size_t executions() const {
+    return executions_.load(std::memory_order_relaxed) + reconciler_.at_work();
+  }
 
  private:
   class Execution;
@@ -82,6 +100,7 @@ class Engine {
   const Clock& clock_;
   Random& random_;
   Flights flights_;
+  Reconciler reconciler_;
   std::atomic<std::size_t> executions_{0};
 };
 

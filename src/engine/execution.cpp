@@ -21,19 +21,34 @@ bool is_worth_repeating(const Error& error) {
   return error.code == Errc::unavailable || error.code == Errc::refused;
 }
 
+// Of the store itself; what does not exist or is not allowed is an answer.
+bool is_failure(const Error& error) { return is_worth_repeating(error) || error.code == Errc::unreadable; }
+
 // Calls a store verb and tells the observer how long it took.
 template <class T, class Start>
 Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& executor, std::string_view verb,
                       Start start) {
   const MonoTime began = clock.mono();
   Result<T> result = co_await store_call<T>(executor, std::move(start));
-  if (observer) observer->store_answered(verb, clock.mono() - began, result.has_value());
+  if (observer) observer->store_answered(verb, clock.mono() - began, !result && is_failure(result.error()));
   co_return result;
 }
 
 // Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have
 // executed under this key and operation, so the key stays with its request.
 bool may_unbind(const ClaimRequest& request, Epoch epoch) { return epoch == 1 || !request.take_unknown; }
+
+bool may_run_again(const Record& record, const Policy& policy) {
+  switch (record.state) {
+    case State::released:
+    case State::claimed:
+      return true;
+    case State::unknown:
+      return policy.on_unknown == OnUnknown::forward;
+    default:
+      return false;
+  }
+}
 
 // A claim whose fate was never learned may stand in the store with nobody behind it. Nothing was sent
 // for it, so whoever finds it under its owner's name may free it; until then it blocks its key. Counted as
@@ -80,6 +95,7 @@ Task<> Engine::Execution::lead() {
     std::variant<ClaimReply, Outcome> obtained = co_await obtain();
     if (Outcome* outcome = std::get_if<Outcome>(&obtained)) {
       work_->stand_down();
+      leave_admission();
       finish(*outcome, *outcome);
       co_return;
     }
@@ -89,14 +105,20 @@ Task<> Engine::Execution::lead() {
       co_return;
     }
     work_->stand_down();
-    if (!is_in_progress(reply.record.state)) {
+    leave_admission();
+    const bool probes = may_probe(reply.record);
+    if (!is_in_progress(reply.record.state) && !probes) {
       finish(Settled{reply.record}, Settled{reply.record});
       co_return;
     }
     engine_.flights_.in_progress(flight_, reply.record, false);
     engine_.flights_.leader_waits(flight_, reply.record);
-    if (!engine_.flights_.has_waiters(flight_)) break;
-    co_await watch();
+    if (probes) {
+      co_await probe(reply.record);  // also when nobody can wait for it: the next retry finds the answer
+    } else {
+      if (!engine_.flights_.has_waiters(flight_)) break;
+      co_await watch();
+    }
     // Who was told that it differs or that its time is up must not execute afterwards: whoever still
     // waits goes on with its own work.
     if (!engine_.flights_.has_leader(flight_)) break;
@@ -106,6 +128,7 @@ Task<> Engine::Execution::lead() {
 }
 
 void Engine::Execution::finish(const News& followers, News leader) {
+  leave_admission();
   // First out of the table, then the answer: a retry that follows the answer must find the store's word.
   engine_.flights_.end(flight_, followers);
   engine_.flights_.tell_leader(flight_, std::move(leader));
@@ -119,18 +142,37 @@ Task<std::variant<ClaimReply, Outcome>> Engine::Execution::obtain() {
                                [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
     if (!standing && standing.error().code != Errc::not_found)
       co_return Outcome(StoreFailed{standing.error()});
-    if (standing) {
-      const State state = standing->state;
-      const bool may_run = state == State::released || state == State::claimed ||
-                           (state == State::unknown && command_.policy->on_unknown == OnUnknown::forward);
-      if (!may_run) co_return ClaimReply{false, *standing};
-    }
+    if (standing && !may_run_again(*standing, *command_.policy)) co_return ClaimReply{false, *standing};
     const Result<Done> prepared = co_await work_->prepare();
     if (!prepared) co_return Outcome(Unreachable{prepared.error().message});
   }
+  if (command_.admission) {
+    if (auto in_the_way = co_await admit()) co_return std::move(*in_the_way);
+  }
   Result<ClaimReply> reply = co_await claim();
+  if (command_.admission && reply && reply->granted) command_.admission->granted(reply->record.epoch == 1);
   if (!reply) co_return Outcome(StoreFailed{reply.error()});
   co_return std::move(*reply);
+}
+
+Task<std::optional<std::variant<ClaimReply, Outcome>>> Engine::Execution::admit() {
+  std::optional<Duration> wait = command_.admission->enter();
+  if (!wait) co_return std::nullopt;
+  // No room for a new key: but is it one? A key that exists costs nothing to answer.
+  const Result<Record> standing =
+      co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
+                             [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
+  if (!standing && standing.error().code != Errc::not_found) co_return Outcome(StoreFailed{standing.error()});
+  if (standing) {
+    if (!may_run_again(*standing, *command_.policy)) co_return ClaimReply{false, *standing};
+    wait = command_.admission->enter_again();
+    if (!wait) co_return std::nullopt;
+  }
+  co_return Outcome(OverQuota{*wait});
+}
+
+void Engine::Execution::leave_admission() {
+  if (command_.admission) command_.admission->leave();
 }
 
 Task<Result<ClaimReply>> Engine::Execution::claim() {
@@ -210,6 +252,23 @@ Task<> Engine::Execution::watch() {
   co_await Change(executor_, engine_.store_, command_.scope, engine_.clock_.mono() + poll_interval);
 }
 
+bool Engine::Execution::may_probe(const Record& record) {
+  const Policy& policy = *command_.policy;
+  return record.state == State::unknown && policy.on_unknown == OnUnknown::probe &&
+         policy.mode == Mode::enforce && policy.probe && command_.prober &&
+         record.fingerprint == command_.fingerprint &&
+         engine_.reconciler_.begin(record, *policy.probe, command_.observer);
+}
+
+Task<> Engine::Execution::probe(const Record& record) {
+  const ProbeOutcome outcome = co_await engine_.reconciler_.attempt(executor_, record, command_.policy,
+                                                                    *command_.prober, command_.observer);
+  if (outcome == ProbeOutcome::applied || outcome == ProbeOutcome::not_applied)
+    engine_.flights_.changes(flight_);
+  // Another machine is asking: what it learns is worth waiting for as well.
+  if (outcome == ProbeOutcome::elsewhere && engine_.flights_.has_waiters(flight_)) co_await watch();
+}
+
 Task<> Engine::Execution::execute(Record record) {
   const Policy& policy = *command_.policy;
   const MonoTime hold_until = asked_at_ + policy.max_hold;
@@ -257,6 +316,8 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
   const Fence fence = fence_of(record);
   const int status = answer.response->status;
   const Executed told{std::move(record), answer, false};
+  Evidence seen{UnknownCause::store_failure, static_cast<std::uint16_t>(status),
+                answer.response->body.size()};
   Result<Record> written = Error{};
   News followers = Again{};
   switch (answer.outcome) {
@@ -271,8 +332,9 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
       written = co_await write_outcome(told, [&] { return release({fence, false}); });
       break;
     case OutcomeClass::unknown: {
-      const Evidence seen{UnknownCause::upstream_status, static_cast<std::uint16_t>(status),
-                          answer.response->body.size()};
+      // The status alone, or the upstream's own word (Onceward-Outcome)?
+      const bool by_status = command_.policy->outcomes.of(status) == OutcomeClass::unknown;
+      seen.cause = by_status ? UnknownCause::upstream_status : UnknownCause::declared;
       written = co_await write_outcome(told, [&] { return mark_unknown({fence, seen}); });
       if (written) followers = Settled{*written};
       break;
@@ -292,7 +354,22 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
     }
   }
   Executed outcome{written ? std::move(*written) : told.record, std::move(answer), written.has_value()};
+  const bool lost_by_the_store = !written && is_worth_repeating(written.error());
   finish(followers, Outcome(std::move(outcome)));
+  if (lost_by_the_store) co_await store_failed(told.record, seen);
+}
+
+// The lease is over and the outcome was never stored: the record is unknown by itself (I4). Whoever finds it
+// should not have to guess that its owner died, so the owner says what it saw as soon as the store listens.
+Task<> Engine::Execution::store_failed(const Record& record, const Evidence& seen) {
+  const MonoTime give_up = engine_.clock_.mono() + command_.policy->lease;
+  for (Duration pause = retry_first; engine_.clock_.mono() < give_up;
+       pause = std::min(pause * 2, retry_longest)) {
+    const Result<Record> marked = co_await mark_unknown({fence_of(record), seen});
+    if (marked || !is_worth_repeating(marked.error())) co_return;
+    co_await SleepUntil(executor_, engine_.clock_.mono() + pause);
+  }
+  if (command_.observer) command_.observer->became_unknown(record, seen.cause);
 }
 
 Task<> Engine::Execution::not_sent(Record record, NotSent nothing) {
@@ -311,6 +388,7 @@ Task<> Engine::Execution::no_answer(Record record, NoAnswer lost) {
   News followers = written ? News(Settled{*written}) : News(Again{});
   finish(followers, Outcome(Executed{written ? *written : record, lost, written.has_value()}));
   co_await listen_on(record);
+  if (!written && is_worth_repeating(written.error())) co_await store_failed(record, lost.evidence);
 }
 
 // The answer may still come: while the key is held as unknown, a late whole answer settles it.

@@ -23,14 +23,21 @@ class Engine::Execution {
   Task<> lead();
   // A claim's reply, or the outcome for everybody when there can be none.
   Task<std::variant<ClaimReply, Outcome>> obtain();
+  // Before a claim: nothing, or what stands in its way.
+  Task<std::optional<std::variant<ClaimReply, Outcome>>> admit();
+  void leave_admission();
   Task<Result<ClaimReply>> claim();
   Task<> watch();
+  // An unknown outcome that this caller's retry makes us ask about, now.
+  bool may_probe(const Record& record);
+  Task<> probe(const Record& record);
 
   Task<> execute(Record record);
   Task<> answered(Record record, Answer answer);
   Task<> not_sent(Record record, NotSent nothing);
   Task<> no_answer(Record record, NoAnswer lost);
   Task<> listen_on(const Record& record);
+  Task<> store_failed(const Record& record, const Evidence& seen);
 
   template <class Write>
   Task<Result<Record>> write_outcome(const Executed& told_if_it_fails, Write write);

@@ -95,6 +95,12 @@ Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   return Joined::follows;
 }
 
+bool Flights::begin(Flight& flight) {
+  Shard& shard = shard_of(flight.scope_);
+  std::lock_guard lock(shard.mutex);
+  return shard.flights.try_emplace(flight.scope_, &flight).second;
+}
+
 void Flights::in_progress(Flight& flight, const Record& record, bool here) {
   std::lock_guard lock(shard_of(flight.scope_).mutex);
   flight.known_ = true;
@@ -111,6 +117,11 @@ void Flights::in_progress(Flight& flight, const Record& record, bool here) {
     }
     waiter = next;
   }
+}
+
+void Flights::changes(Flight& flight) {
+  std::lock_guard lock(shard_of(flight.scope_).mutex);
+  flight.known_ = false;
 }
 
 void Flights::leader_waits(Flight& flight, const Record& record) {

@@ -89,10 +89,15 @@ class Flights {
   // Follows the flight of this scope if there is one, else begins `flight` with the waiter leading.
   Joined join(Flight& flight, Waiter& waiter);
 
+  // Begins a flight that nobody leads, unless the key is at work already.
+  bool begin(Flight& flight);
+
   // The rest is for the coroutine that works for the flight, on the leader's thread.
 
   // The key is in progress: followers that differ from it or have no time to wait are told now.
   void in_progress(Flight& flight, const Record& record, bool here);
+  // What was said of the key is no longer so: who joins from now on waits for what comes next.
+  void changes(Flight& flight);
   // The leader has to wait like everybody else: the key is in progress elsewhere.
   void leader_waits(Flight& flight, const Record& record);
   // The leader asks for the key again: it stays for what comes of it, however long that takes, because

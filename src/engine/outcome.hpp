@@ -36,10 +36,14 @@ struct StillRunning {
 struct Unreachable {
   std::string message;
 };
+struct OverQuota {
+  Duration retry_after{};
+};
 struct StoreFailed {
   Error error;
 };
 
-using Outcome = std::variant<Executed, Unguarded, Replayed, Rejected, StillRunning, Unreachable, StoreFailed>;
+using Outcome =
+    std::variant<Executed, Unguarded, Replayed, Rejected, StillRunning, Unreachable, OverQuota, StoreFailed>;
 
 }  // namespace onceward

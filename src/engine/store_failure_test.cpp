@@ -106,6 +106,22 @@ TEST_F(EngineTest, an_outcome_that_is_never_stored_leaves_the_key_unknown) {  //
   EXPECT_EQ(engine.executions(), 0u);
 }
 
+TEST_F(EngineTest, an_owner_that_could_not_store_its_outcome_says_why_when_the_store_is_back) {
+  for (int i = 0; i < 100'000; ++i) {
+    store.fail_next("complete", {Errc::unavailable, false});
+    store.fail_next("renew", {Errc::unavailable, false});
+  }
+  for (int i = 0; i < 5; ++i) store.fail_next("unknown", {Errc::unavailable, false});
+  start(command(), work(answer_of(201, "four")));
+  time.advance(29s);
+  EXPECT_EQ(state(), State::processing) << "while the lease is held it still tries to store the outcome";
+  time.advance(10s);
+  ASSERT_EQ(state(), State::unknown);
+  EXPECT_EQ(record()->evidence.cause, UnknownCause::store_failure);
+  EXPECT_EQ(record()->evidence.status_seen, 201);
+  EXPECT_EQ(record()->evidence.bytes_seen, 4u);
+}
+
 TEST_F(EngineTest, an_outcome_refused_by_the_fence_gives_way_to_the_stored_one) {  // I3
   auto told = start(command(), work(answer_of(201, "mine"), 5s));
   time.advance(1s);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/await.hpp"
+#include "core/reserved.hpp"
 #include "ops/json_text.hpp"
 #include "ops/problem.hpp"
 
@@ -34,7 +35,11 @@ void append_member(std::string& out, std::string_view name, std::string_view val
 }  // namespace
 
 AdminApi::AdminApi(Store& store, const Clock& clock, Metrics& metrics, std::function<Readiness()> readiness)
-    : store_(store), clock_(clock), metrics_(metrics), readiness_(std::move(readiness)) {}
+    : store_(store),
+      clock_(clock),
+      metrics_(metrics),
+      readiness_(std::move(readiness)),
+      lost_owners_(clock.now()) {}
 
 http::PlainAnswer AdminApi::protocol_error(int status, std::string_view detail) {
   const Problem problem{.code = ProblemCode::bad_request, .status = status, .detail = detail};
@@ -92,11 +97,18 @@ Task<> AdminApi::count_records(Executor& executor) {
     const Result<ListReply> reply =
         co_await store_call<ListReply>(executor, [&](auto& r) { return store_.list(page, r); });
     if (!reply) co_return;  // readiness tells; what was counted last stays
-    for (const Record& record : reply->records) ++counts[{record.request->operation, record.state}];
+    for (const Record& record : reply->records) {
+      if (!is_reserved_operation(record.request->operation))
+        ++counts[{record.request->operation, record.state}];
+      if (lost_owners_.is_new(record))
+        metrics_.shard(0).unknown(metrics_.known_operation(record.request->operation),
+                                  UnknownCause::owner_lost);
+    }
     seen += reply->records.size();
     page.cursor = reply->cursor;
     if (page.cursor.empty()) break;
   }
+  lost_owners_.pass_ended();
   gauges_.records.clear();
   for (const auto& [key, count] : counts) gauges_.records.push_back({key.first, key.second, count});
   const Result<StoreStats> stats =

@@ -1,5 +1,5 @@
 // AdminApi: what operators and machines ask on the API's own listener: is it alive, is it ready, what
-// has it counted. One Handler on one worker.
+// has it counted. One Handler on the first worker, whose shard of the metrics it may write.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "base/readiness.hpp"
 #include "http/server.hpp"
 #include "onceward/store.hpp"
+#include "ops/lost_owners.hpp"
 #include "ops/metrics.hpp"
 
 namespace onceward {
@@ -29,6 +30,7 @@ class AdminApi final : public http::Handler {
   Metrics& metrics_;
   const std::function<Readiness()> readiness_;
   MetricGauges gauges_;
+  LostOwners lost_owners_;
   MonoTime counted_at_{};
 };
 

@@ -47,6 +47,12 @@ std::size_t Metrics::operation(std::string_view name) {
   return find_or_add(name);
 }
 
+std::size_t Metrics::known_operation(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(names_, name);
+  return found == names_.end() ? 0 : static_cast<std::size_t>(found - names_.begin());
+}
+
 std::size_t Metrics::find_or_add(std::string_view name) {
   const auto found = std::ranges::find(names_, name);
   if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());

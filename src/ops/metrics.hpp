@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/reconciler.hpp"
 #include "onceward/values.hpp"
 
 namespace onceward {
@@ -101,6 +102,7 @@ struct OperationMetrics {
   std::array<Count, 9> unknown;  // by UnknownCause
   Count expired;
   Count suspected;
+  std::array<Count, 5> probes;  // by ProbeOutcome
   std::array<Histogram, request_outcomes> request;
   Histogram upstream;
 };
@@ -127,14 +129,19 @@ class Metrics {
       return *operations_[index].load(std::memory_order_acquire);
     }
     std::array<Histogram, store_verbs> store;
+    std::array<Count, store_verbs> store_errors;
     Count quota_rejected;
 
     void claim(std::size_t op, ClaimOutcome outcome) { at(operation(op).claims, outcome).add(); }
     void unknown(std::size_t op, UnknownCause cause) { at(operation(op).unknown, cause).add(); }
+    void probe(std::size_t op, ProbeOutcome outcome) { at(operation(op).probes, outcome).add(); }
     void request(std::size_t op, RequestOutcome outcome, std::chrono::nanoseconds elapsed) {
       at(operation(op).request, outcome).observe(elapsed);
     }
-    void store_call(StoreVerb verb, std::chrono::nanoseconds elapsed) { at(store, verb).observe(elapsed); }
+    void store_call(StoreVerb verb, std::chrono::nanoseconds elapsed, bool failed = false) {
+      at(store, verb).observe(elapsed);
+      if (failed) at(store_errors, verb).add();
+    }
 
    private:
     friend class Metrics;
@@ -154,6 +161,8 @@ class Metrics {
   // The index of an operation's name, added when new (reload). Past operations_max: 0, the default.
   // Any thread, not the request path.
   std::size_t operation(std::string_view name);
+  // The same without adding: what is not known counts as the default, so that a raw path is never a label.
+  std::size_t known_operation(std::string_view name) const;
 
   std::string render(const MetricGauges& gauges) const;
 

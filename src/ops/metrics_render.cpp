@@ -139,6 +139,17 @@ void render_unknown_causes(Page& page, const Views& views) {
   }
 }
 
+void render_probes(Page& page, const Views& views) {
+  page.family("onceward_probes_total", "counter",
+              "Questions to the upstream about unknown outcomes, by answer.");
+  for (const OperationView& view : views) {
+    for (std::size_t i = 0; i < std::tuple_size_v<decltype(OperationMetrics::probes)>; ++i) {
+      page.sample({{"operation", view.name()}, {"answer", to_string(static_cast<ProbeOutcome>(i))}},
+                  view.sum([i](const OperationMetrics& m) -> const Count& { return m.probes[i]; }));
+    }
+  }
+}
+
 // The store's counts, with operations that the configuration does not name gathered under `default`.
 std::map<std::pair<std::string_view, State>, std::uint64_t> known_records(const Views& views,
                                                                           const MetricGauges& gauges) {
@@ -208,6 +219,7 @@ std::string Metrics::render(const MetricGauges& gauges) const {
                "Duplicates turned away because the first was still running.",
                [](const M& m) -> const Count& { return m.in_progress_rejected; });
   render_unknown_causes(page, views);
+  render_probes(page, views);
   render_records(page, views, gauges);
   by_operation(page, views, "onceward_expired_total", "counter",
                "Duplicates of records that were only receipts.",
@@ -229,6 +241,13 @@ std::string Metrics::render(const MetricGauges& gauges) const {
     HistogramSum sum;
     for (const auto& shard : shards_) sum.add(shard->store[i]);
     if (!sum.empty()) sum.render(page, {{"verb", to_string(static_cast<StoreVerb>(i))}});
+  }
+  page.family("onceward_store_errors_total", "counter",
+              "Calls to the store that it could not answer, by verb.");
+  for (std::size_t i = 0; i < store_verbs; ++i) {
+    std::uint64_t errors = 0;
+    for (const auto& shard : shards_) errors += shard->store_errors[i].read();
+    page.sample({{"verb", to_string(static_cast<StoreVerb>(i))}}, errors);
   }
   return page.take();
 }

@@ -90,6 +90,9 @@ TEST(Metrics, NamesAreTheContracts) {
       {"onceward_request_seconds", "histogram"},
       {"onceward_store_seconds", "histogram"},
       {"onceward_upstream_seconds", "histogram"},
+      // Besides:
+      {"onceward_probes_total", "counter"},
+      {"onceward_store_errors_total", "counter"},
   };
   EXPECT_EQ(scrape.types, expected);
   EXPECT_TRUE(scrape.complaints.empty()) << testing::PrintToString(scrape.complaints);

@@ -11,6 +11,20 @@ std::string operation_line(const OperationId& id) {
   return "Onceward-Operation-Id: " + to_string(id) + "\r\n";
 }
 
+ClaimOutcome claim_outcome(Rejection why) {
+  switch (why) {
+    case Rejection::mismatch:
+      return ClaimOutcome::mismatch;
+    case Rejection::unknown:
+      return ClaimOutcome::unknown;
+    case Rejection::expired:
+      return ClaimOutcome::expired;
+    case Rejection::not_stored:
+      return ClaimOutcome::not_stored;
+  }
+  return ClaimOutcome::mismatch;
+}
+
 }  // namespace
 
 Task<> Proxy::refuse(Call& call, const Problem& problem) {
@@ -39,7 +53,7 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
     metrics_.operation(index).replays.add();
     co_await answer_replay(call, replayed->record);
   } else if (auto* rejected = std::get_if<Rejected>(&outcome)) {
-    remember(rejected->record, ClaimOutcome::mismatch, RequestOutcome::rejected);
+    remember(rejected->record, claim_outcome(rejected->why), RequestOutcome::rejected);
     co_await answer_rejected(call, *rejected);
   } else if (auto* running = std::get_if<StillRunning>(&outcome)) {
     remember(running->record, ClaimOutcome::in_progress, RequestOutcome::in_progress);
@@ -64,6 +78,10 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
     // Why is for the operator; addresses of the inside are not for clients.
     context_.log.warning("upstream unreachable", {{"reason", unreachable->message}});
     co_await refuse(call, {.code = ProblemCode::upstream_unreachable, .safe_new_key = true});
+  } else if (auto* over = std::get_if<OverQuota>(&outcome)) {
+    metrics_.claim(index, ClaimOutcome::refused);
+    metrics_.quota_rejected.add();
+    co_await refuse(call, {.code = ProblemCode::key_rate_exceeded, .retry_after = over->retry_after});
   } else {
     const Error& error = std::get<StoreFailed>(outcome).error;
     const bool damaged = error.code == Errc::unreadable;

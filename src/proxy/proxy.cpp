@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "base/hex.hpp"
 #include "core/key.hpp"
+#include "core/probe_target.hpp"
 #include "core/scope.hpp"
 #include "http/request_writer.hpp"
 #include "proxy/call.hpp"
@@ -62,17 +63,32 @@ const std::function<http::PlainAnswer(int, http::RelayOutcome)> relay_error = []
 // Feeds the worker's own metrics.
 class Proxy::Observer final : public EngineObserver {
  public:
-  Observer(Metrics& metrics, Metrics::Shard& shard) : metrics_(metrics), shard_(shard) {}
-  void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool) override {
-    shard_.store_call(verb_of(verb), took);
+  Observer(Metrics& metrics, Metrics::Shard& shard, Log& log) : metrics_(metrics), shard_(shard), log_(log) {}
+  void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool failed) override {
+    shard_.store_call(verb_of(verb), took, failed);
   }
   void became_unknown(const Record& record, UnknownCause cause) override {
-    shard_.unknown(metrics_.operation(record.request->operation), cause);
+    shard_.unknown(metrics_.known_operation(record.request->operation), cause);
+    log_.warning("outcome unknown", {{"operation_id", to_string(record.operation_id)},
+                                     {"epoch", static_cast<std::int64_t>(record.epoch)},
+                                     {"cause", to_string(cause)},
+                                     {"status_seen", std::int64_t{record.evidence.status_seen}},
+                                     {"bytes_seen", static_cast<std::int64_t>(record.evidence.bytes_seen)}});
+  }
+  void probed(const Record& record, ProbeOutcome outcome) override {
+    shard_.probe(metrics_.known_operation(record.request->operation), outcome);
+    const std::string id = to_string(record.operation_id);
+    if (outcome == ProbeOutcome::gave_up) {
+      log_.error("gave up probing: an operator must resolve the operation", {{"operation_id", id}});
+    } else if (outcome == ProbeOutcome::applied || outcome == ProbeOutcome::not_applied) {
+      log_.info("probe resolved an unknown outcome", {{"operation_id", id}, {"answer", to_string(outcome)}});
+    }
   }
 
  private:
   Metrics& metrics_;
   Metrics::Shard& shard_;
+  Log& log_;
 };
 
 Proxy::Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worker_index)
@@ -80,12 +96,14 @@ Proxy::Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worke
       worker_(worker),
       worker_index_(worker_index),
       metrics_(context.metrics.shard(worker_index)),
-      observer_(std::make_unique<Observer>(context.metrics, metrics_)),
+      observer_(std::make_unique<Observer>(context.metrics, metrics_, context.log)),
+      prober_(context.log),
       well_known_(context.store) {}
 
 void Proxy::use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream) {
   rules_ = std::move(rules);
   upstream_ = std::move(upstream);
+  prober_.use(rules_, upstream_);
 }
 
 http::PlainAnswer Proxy::protocol_error(int status, std::string_view detail) {
@@ -233,12 +251,23 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   Command command;
   command.scope = scope;
   command.fingerprint = printed->fingerprint;
-  command.request = std::make_shared<const RequestInfo>(
-      RequestInfo{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : *key,
-                  std::move(printed->leaves), owner_tag(identity, rules.secret)});
+  RequestInfo info{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : *key,
+                   std::move(printed->leaves), owner_tag(identity, rules.secret)};
+  if (operation.policy->probe && needs_request(operation.policy->probe->target)) {
+    // What cannot be filled in leaves the operation without a probe: it is then held, and said so when due.
+    const Result<std::string> target =
+        fill_in_request(operation.policy->probe->target, {info.tenant, *key, work->body()});
+    if (target) info.probe_target = *target;
+  }
+  command.request = std::make_shared<const RequestInfo>(std::move(info));
   command.policy = operation.policy;
   command.wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
   command.observer = observer_.get();
+  command.prober = &prober_;
+  if (rules.quotas.any() && !observes) {
+    command.admission = context_.quotas.admission(command.request->owner_tag, rules.quotas,
+                                                  operation.policy->ttl + operation.policy->receipt_ttl);
+  }
   command.fingerprint_as = [&fingerprint_as](std::uint16_t version) -> Result<Fingerprint> {
     Result<FingerprintResult> as_then = fingerprint_as(version);
     if (!as_then) return as_then.error();

@@ -13,6 +13,7 @@
 #include "ops/log.hpp"
 #include "ops/metrics.hpp"
 #include "proxy/rules.hpp"
+#include "proxy/upstream_prober.hpp"
 #include "proxy/upstream_work.hpp"
 #include "proxy/well_known.hpp"
 
@@ -26,6 +27,7 @@ struct ProxyContext {
   Random& random;
   Log& log;
   Metrics& metrics;
+  Quotas& quotas;
 };
 
 class Proxy final : public http::Handler {
@@ -33,6 +35,10 @@ class Proxy final : public http::Handler {
   Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worker_index);
 
   void use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream);
+
+  // For whoever works in the background of this worker.
+  Prober& prober() { return prober_; }
+  EngineObserver* observer() { return observer_.get(); }
 
   Task<> handle(http::Exchange& exchange) override;
   http::PlainAnswer protocol_error(int status, std::string_view detail) override;
@@ -61,6 +67,7 @@ class Proxy final : public http::Handler {
   const std::size_t worker_index_;
   Metrics::Shard& metrics_;
   std::unique_ptr<EngineObserver> observer_;
+  UpstreamProber prober_;
   WellKnown well_known_;
   std::shared_ptr<const Rules> rules_;
   std::shared_ptr<http::Upstream> upstream_;

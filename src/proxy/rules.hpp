@@ -10,6 +10,7 @@
 #include "core/fingerprint.hpp"
 #include "core/policy.hpp"
 #include "proxy/identity.hpp"
+#include "proxy/quotas.hpp"
 #include "proxy/routes.hpp"
 
 namespace onceward {
@@ -28,6 +29,7 @@ struct Rules {
   Rules& operator=(const Rules&) = delete;
 
   IdentityRules identity;
+  QuotaLimits quotas;
   std::size_t max_request = std::size_t{1} << 20;
   std::size_t max_response = std::size_t{10} << 20;
   bool hash_keys = true;

@@ -142,7 +142,11 @@ std::string operation_json(const Record& record) {
   out["operation"] = record.request->operation;
   out["createdAt"] = time_text(record.created_at);
   out["updatedAt"] = time_text(record.updated_at);
-  if (record.state == State::unknown) out["cause"] = to_string(record.evidence.cause);
+  if (record.state == State::unknown) {
+    out["cause"] = to_string(record.evidence.cause);
+    if (record.evidence.status_seen != 0) out["statusSeen"] = record.evidence.status_seen;
+    if (record.evidence.bytes_seen != 0) out["bytesSeen"] = record.evidence.bytes_seen;
+  }
   if (is_final(record.state) && record.state != State::expired)
     out["expiresAt"] = time_text(record.expires_at);
   if (record.response) {

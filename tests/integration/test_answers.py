@@ -4,7 +4,6 @@ import pytest
 
 from support import behaviours, expect
 from support.behaviours import Hold
-from support.waiting import eventually
 
 
 def test_the_first_answer_is_the_upstreams_plus_the_operation_id(zoo, upstream, key):
@@ -127,17 +126,3 @@ def test_a_suspected_duplicate_under_another_key_is_409_unless_confirmed(serve_i
     meant = proxy.post("/payments", key=other_key, json=payment, headers=[("Onceward-Confirm", "distinct")])
     expect.first_answer(meant)
     assert (upstream.effects(key), upstream.effects(other_key)) == (1, 1)
-
-
-@pytest.mark.parametrize("found,replayed", [(200, "succeeded"), (404, "released")])
-def test_a_probe_resolves_an_unknown_outcome(serve_if_able, upstream, key, found, replayed):
-    probe = upstream.script(behaviours.answer(found, [], b""))
-    proxy = serve_if_able(operations=[{
-        "name": "payments", "match": "POST /payments", "on_unknown": "probe",
-        "probe": {"request": f"GET /probe/{{operation_id}}?script={probe}", "applied": [200], "not_applied": [404],
-                  "every": "1s", "give_up": "1h"}}])
-    lost = expect.problem(proxy.post("/payments", key=key, script=upstream.script(behaviours.reset())), 502,
-                          "IDEMPOTENCY_OUTCOME_UNKNOWN")
-    path = f"/.well-known/onceward/operations/{lost['operationId']}"
-    eventually(lambda: proxy.get(path).json()["state"] == replayed, within=10.0, every=0.05, what="the probe's word")
-    assert upstream.effects(key) == 1

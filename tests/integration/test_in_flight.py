@@ -1,5 +1,6 @@
 """Duplicates that come while the first request is still running."""
 
+import base64
 import threading
 import time
 import uuid
@@ -151,6 +152,10 @@ def test_accept_answers_202_with_the_operations_location(zoo, upstream, key):
     answer = first.result()
     done = eventually(lambda: finished(zoo.get(location, **who)), what="the operation to be final")
     assert done["state"] == "succeeded"
+    stored = done["response"]
+    assert (stored["status"], base64.b64decode(stored["body"])) == (answer.status, answer.body)
+    assert ["X-Number", answer.header("X-Number")] in stored["headers"]
+    assert accepted.json()["operationId"] == operation_id and accepted.header("Retry-After")
     expect.replay_of(zoo.post("/accept", key=key, **who), answer)
     assert zoo.get(location, tenant="t2").status == 404
     assert upstream.effects(key) == 1
