@@ -101,6 +101,7 @@ Task<Result<Done>> Connection::connect() {
   if (done) done = co_await learn_facts(deadline);
   // A cluster's replica sends everybody on to its primary, and may become one.
   if (options_.url.topology == Topology::cluster) facts_.role.clear();
+  if (options_.purpose == Purpose::copies) facts_.maxmemory_policy.clear();
   if (done) done = check_fit(facts_);
   co_return done;
 }

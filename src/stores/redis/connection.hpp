@@ -32,9 +32,13 @@ struct Call {
   std::size_t ends_at = 0;  // in its batch
 };
 
+// What the server is for. Copies may be evicted; records may not.
+enum class Purpose : std::uint8_t { records, copies };
+
 struct ConnectionOptions {
   const RedisUrl& url;
   SSL_CTX* tls = nullptr;
+  Purpose purpose = Purpose::records;
   // Where to connect to now: a fixed place, or what a sentinel says.
   std::function<Task<Result<Endpoint>>()> find;
   // After each attempt to connect, and whenever it is lost.

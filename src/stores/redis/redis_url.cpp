@@ -174,8 +174,13 @@ std::string to_string(const Endpoint& endpoint) {
   return (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + endpoint.port;
 }
 
-Result<RedisUrl> parse_redis_url(std::string_view text) {
-  RedisUrl url;
+Result<net::TlsContext> make_tls(const RedisUrl& url) {
+  if (!url.use_tls) return net::TlsContext();
+  return net::make_client_tls(url.tls);
+}
+
+Result<RedisUrl> parse_redis_url(std::string_view text, RedisUrl defaults) {
+  RedisUrl url = std::move(defaults);
   if (const auto ok = parse_scheme(url, text); !ok) return ok.error();
   std::string_view rest = text;
   std::string_view before_query = take_until(rest, '?');

@@ -49,6 +49,10 @@ struct RedisUrl {
   Duration wait_timeout{1000};
 };
 
-Result<RedisUrl> parse_redis_url(std::string_view text);
+// What the URL does not say is as in `defaults`.
+Result<RedisUrl> parse_redis_url(std::string_view text, RedisUrl defaults = {});
+
+// For its servers; null: they are spoken to in plain.
+Result<net::TlsContext> make_tls(const RedisUrl& url);
 
 }  // namespace onceward::redis

@@ -22,12 +22,13 @@ void refuse_if_not_done(Call& call) {
 
 }  // namespace
 
-Router::Router(net::Worker& worker, TaskGroup& tasks, const RedisUrl& url, SSL_CTX* tls,
+Router::Router(net::Worker& worker, TaskGroup& tasks, const RedisUrl& url, SSL_CTX* tls, Purpose purpose,
                std::function<void()> changed)
     : worker_(worker),
       tasks_(tasks),
       url_(url),
       tls_(tls),
+      purpose_(purpose),
       changed_(std::move(changed)),
       map_needed_(worker),
       map_changed_(worker) {
@@ -35,7 +36,8 @@ Router::Router(net::Worker& worker, TaskGroup& tasks, const RedisUrl& url, SSL_C
     slots_.assign(slot_count, nullptr);
     return;
   }
-  ConnectionOptions options{.url = url_, .tls = tls_, .find = nullptr, .changed = changed_};
+  ConnectionOptions options{
+      .url = url_, .tls = tls_, .purpose = purpose_, .find = nullptr, .changed = changed_};
   if (url_.topology == Topology::sentinel) {
     options.find = [this] { return ask_sentinels(); };
   } else {
@@ -63,7 +65,8 @@ void Router::stop() {
 Connection& Router::node(const Endpoint& endpoint) {
   std::unique_ptr<Connection>& found = nodes_[endpoint];
   if (!found) {
-    ConnectionOptions options{.url = url_, .tls = tls_, .find = nullptr, .changed = changed_};
+    ConnectionOptions options{
+        .url = url_, .tls = tls_, .purpose = purpose_, .find = nullptr, .changed = changed_};
     options.find = [endpoint]() -> Task<Result<Endpoint>> { co_return endpoint; };
     options.changed = [this] {
       if (trouble()) map_needed_.wake_all();

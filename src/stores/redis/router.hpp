@@ -17,7 +17,7 @@ namespace onceward::redis {
 
 class Router {
  public:
-  Router(net::Worker& worker, TaskGroup& tasks, const RedisUrl& url, SSL_CTX* tls,
+  Router(net::Worker& worker, TaskGroup& tasks, const RedisUrl& url, SSL_CTX* tls, Purpose purpose,
          std::function<void()> changed);
   ~Router();
 
@@ -51,6 +51,7 @@ class Router {
   TaskGroup& tasks_;
   const RedisUrl& url_;
   SSL_CTX* tls_;
+  const Purpose purpose_;
   std::function<void()> changed_;
   bool stopping_ = false;
   std::unique_ptr<Connection> single_;

@@ -1,7 +1,6 @@
 #include "stores/redis/store_impl.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include "base/hex.hpp"
 
@@ -50,31 +49,21 @@ StoreImpl::StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock)
       tls_(std::move(tls)),
       clock_(clock),
       pattern_(pattern_for(url_.prefix)),
-      router_(worker_, tasks_, url_, tls_.get(), [this] { note_health(); }),
-      subscriber_(worker_, tasks_, url_, tls_.get(), router_) {
-  flush_delivery_.store = this;
-  flush_delivery_.run = [](Completion* self) { static_cast<FlushDelivery*>(self)->store->flush_delivery(); };
-}
+      router_(io_.worker(), io_.tasks(), url_, tls_.get(), Purpose::records, [this] { note_health(); }),
+      subscriber_(io_.worker(), io_.tasks(), url_, tls_.get(), router_) {}
 
 StoreImpl::~StoreImpl() {
-  if (!thread_.joinable()) return;
-  std::promise<void> idle;
-  worker_.call([&] {
+  io_.stop([this] {
     subscriber_.stop();
     router_.stop();
-    tasks_.when_idle([&] { idle.set_value(); });
   });
-  idle.get_future().wait();
-  worker_.stop();
-  thread_.join();
 }
 
 Result<Done> StoreImpl::start(Duration wait) {
-  worker_.call([this] {
+  io_.start([this] {
     router_.start();
     subscriber_.start();
   });
-  thread_ = std::thread([this] { worker_.run(); });
   std::unique_lock lock(health_mutex_);
   health_told_.wait_for(lock, wait, [this] { return tried_; });
   if (trouble_ && trouble_->code == Errc::invalid) return *trouble_;
@@ -105,50 +94,6 @@ void StoreImpl::note_health() {
 RedisHealth StoreImpl::health() const {
   const std::lock_guard lock(health_mutex_);
   return health_;
-}
-
-// -- from any thread to the I/O thread and back -----------------------------------------------------------
-
-template <class T, class Make>
-bool StoreImpl::begin(Reply<T>& reply, Make make) {
-  struct Start : Completion {
-    Start(StoreImpl& to, Reply<T>& answer, Make&& what) : store(to), reply(answer), make(std::move(what)) {
-      this->run = [](Completion* self) {
-        const std::unique_ptr<Start> start(static_cast<Start*>(self));
-        start->store.tasks_.start(start->store.answer(start->make(), start->reply));
-      };
-    }
-    StoreImpl& store;
-    Reply<T>& reply;
-    Make make;
-  };
-  worker_.post(new Start(*this, reply, std::move(make)));
-  return false;
-}
-
-template <class T>
-Task<> StoreImpl::answer(Task<Result<T>> work, Reply<T>& reply) {
-  reply.value = co_await std::move(work);
-  deliver(*reply.executor, reply);
-}
-
-void StoreImpl::deliver(Executor& executor, Completion& completion) {
-  completion.next = nullptr;
-  const auto found = std::ranges::find(deliveries_, &executor, &Delivery::executor);
-  if (found == deliveries_.end()) {
-    deliveries_.push_back({&executor, &completion, &completion});
-  } else {
-    found->last->next = &completion;
-    found->last = &completion;
-  }
-  if (delivering_) return;
-  delivering_ = true;
-  worker_.post(&flush_delivery_);
-}
-
-void StoreImpl::flush_delivery() {
-  delivering_ = false;
-  for (const Delivery& delivery : std::exchange(deliveries_, {})) delivery.executor->post(delivery.first);
 }
 
 bool StoreImpl::claim(const ClaimRequest& request, Reply<ClaimReply>& reply) {
@@ -216,13 +161,9 @@ void StoreImpl::unwatch(const Scope& scope) { subscriber_.unwatch(key_of(url_.pr
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
   Result<RedisUrl> url = parse_redis_url(options.url);
   if (!url) return url.error();
-  net::TlsContext tls;
-  if (url->use_tls) {
-    Result<net::TlsContext> made = net::make_client_tls(url->tls);
-    if (!made) return made.error();
-    tls = std::move(*made);
-  }
-  auto store = std::make_unique<StoreImpl>(std::move(*url), std::move(tls), options.clock);
+  Result<net::TlsContext> tls = make_tls(*url);
+  if (!tls) return tls.error();
+  auto store = std::make_unique<StoreImpl>(std::move(*url), std::move(*tls), options.clock);
   if (const Result<Done> started = store->start(options.first_wait); !started) return started.error();
   return Result<std::unique_ptr<RedisStore>>(std::move(store));
 }

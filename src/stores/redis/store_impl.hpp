@@ -1,18 +1,15 @@
-// The inside of the Redis store. A verb is handed to the I/O thread, runs there as a coroutine, and its
-// reply is posted to the asker's executor together with all others of that turn.
+// The inside of the Redis store. A verb is handed to the I/O thread and runs there as a coroutine; members
+// without a lock belong to that thread.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <span>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "net/tls.hpp"
-#include "net/worker.hpp"
+#include "stores/redis/io_thread.hpp"
 #include "stores/redis/record_fields.hpp"
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/router.hpp"
@@ -80,13 +77,11 @@ class StoreImpl final : public RedisStore {
   RedisHealth health() const override;
 
  private:
-  // Runs `make()`, a Task<Result<T>>, on the I/O thread and posts what it returns.
   template <class T, class Make>
-  bool begin(Reply<T>& reply, Make make);
-  template <class T>
-  Task<> answer(Task<Result<T>> work, Reply<T>& reply);
-  void deliver(Executor& executor, Completion& completion);
-  void flush_delivery();
+  bool begin(Reply<T>& reply, Make make) {
+    io_.ask(reply, std::move(make));
+    return false;
+  }
 
   Task<Result<ClaimReply>> do_claim(const ClaimRequest& request);
   Task<Result<Record>> do_complete(const CompleteRequest& request);
@@ -122,22 +117,9 @@ class StoreImpl final : public RedisStore {
   const net::TlsContext tls_;
   const Clock* clock_;
   const std::string pattern_;  // of all records' keys
-  net::Worker worker_;
-  TaskGroup tasks_;
+  IoThread io_;
   Router router_;
   Subscriber subscriber_;
-
-  // What this turn of the loop answers, by executor.
-  struct Delivery {
-    Executor* executor;
-    Completion* first;
-    Completion* last;
-  };
-  struct FlushDelivery : Completion {
-    StoreImpl* store = nullptr;
-  } flush_delivery_;
-  bool delivering_ = false;
-  std::vector<Delivery> deliveries_;
 
   bool receipts_ = false;  // records with a receipt_ttl have been claimed here
   ScanPosition sweep_;     // where the last sweep stopped
@@ -147,7 +129,6 @@ class StoreImpl final : public RedisStore {
   std::optional<Error> trouble_;         // guarded by health_mutex_
   bool tried_ = false;                   // guarded by health_mutex_
   std::condition_variable health_told_;  // when tried_ changes
-  std::thread thread_;
 };
 
 // What a script's reply says.
