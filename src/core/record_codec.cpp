@@ -22,38 +22,39 @@ enum Flag : std::uint8_t {
 };
 constexpr std::uint8_t earlier_too_bit = 0x80;  // of the byte that has the evidence's cause
 
+// The put functions write at `out` and move it on; encoded_bytes_max has made sure that there is room.
 template <std::size_t N>
-void put_bytes(std::string& out, const std::array<std::uint8_t, N>& bytes) {
-  out.append(reinterpret_cast<const char*>(bytes.data()), N);
+void put_bytes(char*& out, const std::array<std::uint8_t, N>& bytes) {
+  std::memcpy(out, bytes.data(), N);
+  out += N;
 }
 
-void put_byte(std::string& out, std::uint8_t value) { out.push_back(static_cast<char>(value)); }
+void put_byte(char*& out, std::uint8_t value) { *out++ = static_cast<char>(value); }
 
-void put_number(std::string& out, std::uint64_t value) {
-  char buffer[10];
-  std::size_t used = 0;
-  for (; value >= 0x80; value >>= 7) buffer[used++] = static_cast<char>(value | 0x80);
-  buffer[used++] = static_cast<char>(value);
-  out.append(buffer, used);
+constexpr std::size_t number_bytes_max = 10;
+
+void put_number(char*& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+  *out++ = static_cast<char>(value);
 }
 
-void put_signed(std::string& out, std::int64_t value) {
+void put_signed(char*& out, std::int64_t value) {
   put_number(out, (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
 }
 
 // Times lie close together, so they are kept as distances; unsigned, so that extremes wrap harmlessly.
-void put_time(std::string& out, Timestamp time, Timestamp base) {
+void put_time(char*& out, Timestamp time, Timestamp base) {
   const auto distance = static_cast<std::uint64_t>(time.time_since_epoch().count()) -
                         static_cast<std::uint64_t>(base.time_since_epoch().count());
   put_signed(out, static_cast<std::int64_t>(distance));
 }
 
-void put_text(std::string& out, std::string_view text) {
+void put_text(char*& out, std::string_view text) {
   put_number(out, text.size());
-  out.append(text);
+  out += text.copy(out, text.size());
 }
 
-void put_request(std::string& out, const RequestInfo& request) {
+void put_request(char*& out, const RequestInfo& request) {
   put_text(out, request.tenant);
   put_text(out, request.operation);
   put_text(out, request.key_hint);
@@ -68,10 +69,23 @@ void put_request(std::string& out, const RequestInfo& request) {
 
 std::uint8_t version_of(const Record& record) { return record.request->probe_target.empty() ? 1 : 2; }
 
-void put_response(std::string& out, const Response& response) {
+void put_response(char*& out, const Response& response) {
   put_number(out, response.status);
   put_text(out, response.headers);
   put_text(out, response.body);
+}
+
+std::size_t encoded_bytes_max(const Record& record) {
+  const RequestInfo& request = *record.request;
+  // Three identities and a fingerprint, at most four single bytes, 20 numbers.
+  std::size_t most = head_bytes + 32 + 16 + 16 + 32 + 4 + 20 * number_bytes_max + request.tenant.size() +
+                     request.operation.size() + request.key_hint.size() + request.owner_tag.size() +
+                     request.probe_target.size();
+  for (const Leaf& leaf : request.leaves) most += number_bytes_max + leaf.pointer.size() + 8;
+  if (record.response) {
+    most += 3 * number_bytes_max + record.response->headers.size() + record.response->body.size();
+  }
+  return most;
 }
 
 std::uint8_t flags_of(const Record& record) {
@@ -96,6 +110,42 @@ std::uint32_t get_u32(const char* at) {
 
 std::uint32_t checksum(std::string_view encoding) {
   return crc32c(encoding.substr(length_at), crc32c(encoding.substr(0, 1)));
+}
+
+// Returns its end. The checksum and the length in its head are the caller's.
+const char* put_record(char* out, const Record& record) {
+  std::memset(out, 0, head_bytes);
+  out[0] = static_cast<char>(version_of(record));
+  out += head_bytes;
+  put_bytes(out, record.scope.data);
+  put_bytes(out, record.operation_id.data);
+  put_bytes(out, record.owner.data);
+  put_number(out, record.epoch);
+  put_byte(out, static_cast<std::uint8_t>(record.state));
+  const std::uint8_t flags = flags_of(record);
+  put_byte(out, flags);
+  if (flags & is_bound) {
+    put_number(out, record.fingerprint.version);
+    put_bytes(out, record.fingerprint.digest.data);
+  }
+  if (flags & has_evidence) {
+    const std::uint8_t earlier_too = record.evidence.earlier_too ? earlier_too_bit : 0;
+    put_byte(out, static_cast<std::uint8_t>(record.evidence.cause) | earlier_too);
+    put_number(out, record.evidence.status_seen);
+    put_number(out, record.evidence.bytes_seen);
+  }
+  put_time(out, record.created_at, {});
+  put_time(out, record.claimed_at, record.created_at);
+  put_time(out, record.updated_at, record.created_at);
+  put_time(out, record.lease_until, record.created_at);
+  put_time(out, record.hold_until, record.created_at);
+  put_time(out, record.expires_at, record.created_at);
+  put_signed(out, record.ttl.count());
+  put_signed(out, record.receipt_ttl.count());
+  put_request(out, *record.request);
+  if (flags & has_probe_target) put_text(out, record.request->probe_target);
+  if (record.response) put_response(out, *record.response);
+  return out;
 }
 
 // Takes values off the front. After the first failure everything reads as zero and ok() is false, so
@@ -245,40 +295,16 @@ Error unreadable(const char* why) { return {Errc::unreadable, std::string("store
 void encode_record(const Record& record, std::string& out) {
   ONCEWARD_ASSERT(record.request != nullptr);
   const std::size_t start = out.size();
-  out.append(head_bytes, '\0');
-  out[start] = static_cast<char>(version_of(record));
-  put_bytes(out, record.scope.data);
-  put_bytes(out, record.operation_id.data);
-  put_bytes(out, record.owner.data);
-  put_number(out, record.epoch);
-  put_byte(out, static_cast<std::uint8_t>(record.state));
-  const std::uint8_t flags = flags_of(record);
-  put_byte(out, flags);
-  if (flags & is_bound) {
-    put_number(out, record.fingerprint.version);
-    put_bytes(out, record.fingerprint.digest.data);
-  }
-  if (flags & has_evidence) {
-    const std::uint8_t earlier_too = record.evidence.earlier_too ? earlier_too_bit : 0;
-    put_byte(out, static_cast<std::uint8_t>(record.evidence.cause) | earlier_too);
-    put_number(out, record.evidence.status_seen);
-    put_number(out, record.evidence.bytes_seen);
-  }
-  put_time(out, record.created_at, {});
-  put_time(out, record.claimed_at, record.created_at);
-  put_time(out, record.updated_at, record.created_at);
-  put_time(out, record.lease_until, record.created_at);
-  put_time(out, record.hold_until, record.created_at);
-  put_time(out, record.expires_at, record.created_at);
-  put_signed(out, record.ttl.count());
-  put_signed(out, record.receipt_ttl.count());
-  put_request(out, *record.request);
-  if (flags & has_probe_target) put_text(out, record.request->probe_target);
-  if (record.response) put_response(out, *record.response);
-  const std::size_t length = out.size() - start;
-  ONCEWARD_ASSERT(length <= 0xffffffffu);
-  put_u32(out.data() + start + length_at, static_cast<std::uint32_t>(length));
-  put_u32(out.data() + start + crc_at, checksum(std::string_view(out).substr(start)));
+  const std::size_t most = encoded_bytes_max(record);
+  out.resize_and_overwrite(start + most, [&](char* bytes, std::size_t) {
+    const char* end = put_record(bytes + start, record);
+    const auto length = static_cast<std::size_t>(end - bytes) - start;
+    ONCEWARD_ASSERT(length <= most);
+    ONCEWARD_ASSERT(length <= 0xffffffffu);
+    put_u32(bytes + start + length_at, static_cast<std::uint32_t>(length));
+    put_u32(bytes + start + crc_at, checksum({bytes + start, length}));
+    return start + length;
+  });
 }
 
 std::size_t encoded_length(std::string_view bytes) {

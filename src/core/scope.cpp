@@ -7,15 +7,7 @@
 namespace onceward {
 namespace {
 
-constexpr std::uint64_t low_62_bits = (std::uint64_t{1} << 62) - 1;
 constexpr std::uint64_t variant_bits = std::uint64_t{2} << 62;  // RFC 9562
-
-template <class Iterator>
-std::uint64_t load_big_endian(Iterator bytes) {
-  std::uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value = value << 8 | *bytes++;
-  return value;
-}
 
 template <class Iterator>
 void store_big_endian(std::uint64_t value, Iterator bytes) {
@@ -55,12 +47,6 @@ OperationId make_operation_id(const Scope& scope, Timestamp now, std::uint16_t r
   store_big_endian(milliseconds << 16 | 0x7000 | (random12 & 0x0fff), id.data.begin());
   store_big_endian(variant_bits | scope_prefix(scope), id.data.begin() + 8);
   return id;
-}
-
-std::uint64_t scope_prefix(const Scope& scope) { return load_big_endian(scope.data.begin()) >> 2; }
-
-std::uint64_t scope_prefix(const OperationId& id) {
-  return load_big_endian(id.data.begin() + 8) & low_62_bits;
 }
 
 }  // namespace onceward

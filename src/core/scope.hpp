@@ -24,7 +24,14 @@ std::string key_hint(std::string_view key, std::string_view secret);
 OperationId make_operation_id(const Scope& scope, Timestamp now, std::uint16_t random12);
 
 // Those 62 bits, equal for a scope and every operation id made of it.
-std::uint64_t scope_prefix(const Scope& scope);
-std::uint64_t scope_prefix(const OperationId& id);
+inline std::uint64_t load_big_endian(const std::uint8_t* bytes) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = value << 8 | bytes[i];
+  return value;
+}
+inline std::uint64_t scope_prefix(const Scope& scope) { return load_big_endian(scope.data.data()) >> 2; }
+inline std::uint64_t scope_prefix(const OperationId& id) {
+  return load_big_endian(id.data.data() + 8) & ((std::uint64_t{1} << 62) - 1);
+}
 
 }  // namespace onceward

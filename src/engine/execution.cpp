@@ -34,8 +34,11 @@ Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& ex
   co_return result;
 }
 
-// Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have
-// executed under this key and operation, so the key stays with its request.
+// Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have sent
+// something although its doubt is gone: its answer was lost, and an operator has since resolved the record as
+// released. The upstream, which is trusted to know an operation again, still has that epoch's answer and
+// would give it to whatever request came next under the same operation (I8), so the key stays with its
+// request.
 bool may_unbind(const ClaimRequest& request, Epoch epoch) { return epoch == 1 || !request.take_unknown; }
 
 bool may_run_again(const Record& record, const Policy& policy) {

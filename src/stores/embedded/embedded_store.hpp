@@ -40,6 +40,7 @@ struct LogFigures {
   std::uint64_t batches = 0;
   std::uint64_t segments = 0;
   std::uint64_t filter_bytes = 0;  // in memory, for sealed records
+  bool spare_ready = false;        // the next segment is there: a whole one is reserved for outcomes
 };
 
 class EmbeddedStore : public Store {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "stores/embedded/log_format.hpp"
+#include "stores/embedded/segment.hpp"
 
 namespace onceward::embedded {
 namespace {
@@ -20,6 +21,14 @@ Error refused(const std::string& why) { return {Errc::refused, why}; }
 // Names that may be there before the marker: an unfinished first start, and the API's token.
 bool is_harmless(const std::string& name) {
   return name == "lock" || name == "onceward.store.new" || name == "admin.token";
+}
+
+// Files that may be written can stand in a folder that may not: then the log would end with its segment.
+Result<Done> try_to_write(FileOps& ops, const std::string& folder) {
+  const std::string path = spare_path(folder, 0);  // opening removes it, should the process die right here
+  if (const Result<File> file = File::open(ops, path, O_RDWR | O_CREAT); !file) return file.error();
+  ops.unlink(path);
+  return Done{};
 }
 
 Result<Done> write_marker(FileOps& ops, const std::string& folder) {
@@ -45,7 +54,9 @@ Result<Done> check_marker(FileOps& ops, const std::string& folder) {
   const Result<std::size_t> got = file->read_some(text, sizeof text - 1, 0);
   if (!got) return got.error();
   const std::string_view line(text, *got);
-  if (!line.starts_with(marker_start)) return refused(folder + ": onceward.store is not a marker of ours");
+  if (!line.starts_with(marker_start))
+    return refused(folder + ": onceward.store is damaged or not ours: it should say \"" +
+                   std::string(marker_start) + std::to_string(format_version) + "\"");
   std::uint32_t format = 0;
   std::from_chars(line.data() + marker_start.size(), line.data() + line.size(), format);
   if (format == 0) return refused(folder + ": onceward.store names no format");
@@ -74,6 +85,9 @@ Result<File> enter_folder(FileOps& ops, const std::string& folder) {
   if (!lock) return refused("cannot write to the folder: " + lock.error().message);
   if (const Result<Done> locked = lock->lock(); !locked) {
     return refused(folder + " is in use by another process (" + locked.error().message + ")");
+  }
+  if (Result<Done> tried = try_to_write(ops, folder); !tried) {
+    return refused("cannot write to the folder: " + tried.error().message);
   }
   if (!has_marker) {
     if (Result<Done> marked = write_marker(ops, folder); !marked) {

@@ -115,9 +115,6 @@ std::optional<EntryHeader> decode_entry_header(std::string_view bytes) {
 
 void append_record_entry(const Record& record, std::string& out) {
   const std::size_t start = out.size();
-  const std::size_t response =
-      record.response ? record.response->headers.size() + record.response->body.size() : 0;
-  out.reserve(start + 384 + response);
   out.append(entry_header_bytes, '\0');
   encode_record(record, out);
   const auto length = static_cast<std::uint32_t>(out.size() - start - entry_header_bytes);

@@ -50,6 +50,7 @@ class RestartTest : public EmbeddedTest {
     for (int i = 0; i < count; ++i)
       must_complete("k" + std::to_string(i), std::string(body_bytes, 'x') + std::to_string(i));
   }
+  void expect_count_is(std::uint64_t count) { EXPECT_EQ(caller_->stats().records, count); }
   void expect_all(int count, std::size_t body_bytes = 500) {
     for (int i = 0; i < count; ++i) {
       ASSERT_EQ(body_of("k" + std::to_string(i)), std::string(body_bytes, 'x') + std::to_string(i)) << i;
@@ -224,6 +225,56 @@ TEST_F(RestartTest, SegmentsWhoseTimeIsOverAreUnlinked) {
   EXPECT_EQ(caller_->purge_all().removed, 500u);
   EXPECT_LT(files(".log").size(), before / 2);
   EXPECT_EQ(caller_->stats().records, 0u);
+}
+
+TEST_F(RestartTest, ARecordThatGoesInPartsIsCountedOnce) {
+  open();
+  for (int i = 0; i < 300; ++i) {  // half of them come back under another epoch in a later segment
+    const Record mine = must_claim("k" + std::to_string(i));
+    if (i % 2 == 0) ASSERT_TRUE(caller_->release(mine));
+    if (i % 2 == 1) ASSERT_TRUE(caller_->complete(mine, std::string(500, 'x'), Duration(1h)));
+  }
+  for (int i = 0; i < 300; i += 2) {
+    const Result<ClaimReply> again = caller_->claim(request("k" + std::to_string(i), "second"));
+    ASSERT_TRUE(again && again->granted);
+    ASSERT_TRUE(caller_->complete(again->record, std::string(500, 'x'), Duration(30h)));
+  }
+  must_complete("stays", "here", Duration(1000h));
+  expect_count_is(301);
+  clock_.advance(2h);
+  // Some are due while their segment is still in memory, and get an entry that says so.
+  const std::size_t removed = caller_->purge_all().removed;
+  EXPECT_GT(removed, 0u);
+  expect_count_is(301 - removed);
+  for (int i = 1; i < 100; i += 2) must_complete("k" + std::to_string(i), "anew", Duration(1h));
+  clock_.advance(30h);
+  purge_until([this](const PurgeReply&) { return caller_->stats().records <= 1; });
+  expect_count_is(1);
+  EXPECT_EQ(body_of("stays"), "here");
+  open();
+  expect_count_is(1);
+}
+
+TEST_F(RestartTest, ARecordThatIsClaimedAnewWhileItsSegmentGoesIsCountedOnce) {
+  open();
+  fill(500);
+  clock_.advance(25h);
+  PurgeRequest step;
+  step.chunk = 1;  // one block of the index at a time
+  testing::BlockingExecutor executor;
+  std::uint64_t removed = 0;
+  for (int i = 0; i < 500; ++i) {
+    const auto reply = executor.call<PurgeReply>([&](auto& r) { return store_->purge(step, r); });
+    ASSERT_TRUE(reply) << reply.error().message;
+    removed += reply->removed;
+    step.cursor = reply->cursor;
+    must_complete("k" + std::to_string(i), "anew");
+  }
+  removed += caller_->purge_all().removed;
+  expect_count_is(500);
+  EXPECT_LE(removed, 500u);
+  open();
+  expect_count_is(500);
 }
 
 TEST_F(RestartTest, MostlyDeadSegmentsAreCleanedAndWhatLivesIsKept) {

@@ -60,14 +60,14 @@ Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_b
 
 Place Shard::find(const Scope& scope) const {
   Place place;
-  if (const auto at = writes.find(scope); at != writes.end()) {
+  if (Write* const* write = writes.find(scope)) {
     place.kind = Place::pending;
-    place.write = at->second;
+    place.write = *write;
     return place;
   }
-  if (const auto at = open.find(scope); at != open.end()) {
+  if (const Record* record = open.find(scope)) {
     place.kind = Place::open;
-    place.record = &at->second;
+    place.record = record;
     return place;
   }
   const std::uint64_t prefix = scope_prefix(scope);
@@ -99,7 +99,7 @@ void Shard::publish(Write& write) {
     case EntryKind::record:
       recent.slots.set(write.scope, slot_of(write.record, write.offset, payload_bytes));
       if (is_open(write.record.state)) {
-        open[write.scope] = std::move(write.record);
+        open.set(write.scope, std::move(write.record));
       } else {
         open.erase(write.scope);
       }
@@ -124,7 +124,7 @@ Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t p
   return found;
 }
 
-Result<std::optional<Record>> read_place(const Place& place, const Scope& scope) {
+Result<std::optional<Record>> read_place(const Place& place, const Scope& scope, SegmentId* found_in) {
   const std::uint64_t prefix = scope_prefix(scope);
   if (place.kind == Place::damaged) return unreadable_record();
   if (place.kind == Place::recent) {
@@ -142,7 +142,9 @@ Result<std::optional<Record>> read_place(const Place& place, const Scope& scope)
       Result<Entry> entry = read_entry(*sealed->segment, found.offset, found.payload_bytes, prefix);
       if (!entry) return entry.error();
       if (Record* record = std::get_if<Record>(&*entry)) {
-        if (record->scope == scope) return std::optional<Record>(std::move(*record));
+        if (record->scope != scope) continue;
+        if (found_in) *found_in = sealed->segment->id();
+        return std::optional<Record>(std::move(*record));
       } else if (std::get<Removed>(*entry).scope == scope) {
         return std::optional<Record>();
       }

@@ -5,34 +5,14 @@
 
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 
 #include "core/scope.hpp"
+#include "stores/embedded/scope_map.hpp"
 #include "stores/embedded/segment.hpp"
 #include "stores/embedded/slot_map.hpp"
 #include "stores/embedded/write.hpp"
 
 namespace onceward::embedded {
-
-struct ScopeHash {
-  // By prefix alone, so that a bucket can also be searched by operation id.
-  std::size_t operator()(const Scope& scope) const { return scope_prefix(scope) * 0x9e3779b97f4a7c15ull; }
-};
-template <class T>
-using ScopeMap = std::unordered_map<Scope, T, ScopeHash>;
-
-// Calls `visit` with each entry of `map` whose scope has this prefix.
-template <class T, class Visit>
-void for_prefix(const ScopeMap<T>& map, std::uint64_t prefix, Visit visit) {
-  if (map.empty()) return;
-  Scope probe;
-  for (std::size_t i = 0; i < 8; ++i)
-    probe.data[i] = static_cast<std::uint8_t>((prefix << 2) >> (56 - 8 * i));
-  const std::size_t bucket = map.bucket(probe);
-  for (auto at = map.begin(bucket); at != map.end(bucket); ++at) {
-    if (scope_prefix(at->first) == prefix) visit(at->first, at->second);
-  }
-}
 
 Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
 bool is_open(State state);
@@ -62,9 +42,15 @@ struct Place {
 struct Shard {
   mutable std::mutex mutex;  // guards everything below
   ScopeMap<Write*> writes;
+  WritePool pool;
   ScopeMap<Record> open;
   std::vector<Recent> recents;  // newest first; never empty once the store is open
   std::shared_ptr<const SealedList> sealed = std::make_shared<SealedList>();
+  // The oldest segment is about to go: its records up to this prefix are no longer counted.
+  struct CountedOut {
+    SegmentId segment = 0;
+    std::uint64_t prefix = 0;
+  } counted_out;
   bool stopped = false;  // a sync failed and it is not yet settled what became of it
 
   Place find(const Scope& scope) const;
@@ -73,7 +59,9 @@ struct Shard {
 };
 
 // Reads what `place` (recent or sealed) stands for. Nothing: there is no such record.
-Result<std::optional<Record>> read_place(const Place& place, const Scope& scope);
+// `found_in` becomes the segment that has it.
+Result<std::optional<Record>> read_place(const Place& place, const Scope& scope,
+                                         SegmentId* found_in = nullptr);
 
 // The entries of one prefix in one sealed segment, newest first. A damaged index is gone round by
 // reading the segment itself.

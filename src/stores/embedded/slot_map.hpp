@@ -38,7 +38,7 @@ class SlotMap {
   }
 
   void set(const Scope& scope, const Slot& slot) {
-    if ((size_ + 1) * 4 > cells_.size() * 3) grow();
+    if ((size_ + 1) * 8 > cells_.size() * 5) grow();  // fuller, a miss would look at twice as many
     for (std::size_t at = place_of(scope_prefix(scope));; at = (at + 1) & mask()) {
       Value& cell = cells_[at];
       if (!is_free(cell) && cell.first != scope) continue;

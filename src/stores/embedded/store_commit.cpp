@@ -8,8 +8,10 @@ namespace onceward::embedded {
 void StoreImpl::committed(Write* first) {
   Wakeups wakeups;
   while (first) {
-    const std::unique_ptr<Write> write(first);
+    std::unique_ptr<Write> write(first);
     first = first->next;
+    if (write->reply) wakeups.add(write->executor, write->reply);
+    WriteGroup* const group = write->group;
     std::vector<Waiter> waiting;
     Shard& shard = shard_of(scope_prefix(write->scope));
     {
@@ -17,9 +19,9 @@ void StoreImpl::committed(Write* first) {
       shard.publish(*write);
       shard.writes.erase(write->scope);
       waiting.swap(write->waiting);
+      shard.pool.give(std::move(write));
     }
-    if (write->reply) wakeups.add(write->executor, write->reply);
-    if (write->group) write->group->done(true);
+    if (group) group->done(true);
     for (const Waiter& waiter : waiting) {
       if (run_again(waiter)) wakeups.add(waiter.executor, waiter.reply);
     }
@@ -187,13 +189,13 @@ void StoreImpl::end_leases(std::vector<Record> open) {
     std::optional<Record> settled = settle(record, now);
     if (!settled) continue;
     const std::lock_guard lock(shard.mutex);
-    shard.open[record.scope] = *settled;
+    shard.open.set(record.scope, *settled);
     if (!held && settled->state == before) continue;
     auto* write = new Write;
     write->scope = record.scope;
     write->record = std::move(*settled);
     append_record_entry(write->record, write->bytes);
-    shard.writes[write->scope] = write;
+    shard.writes.set(write->scope, write);
     writer_.submit(write);
   }
 }

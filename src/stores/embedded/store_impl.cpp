@@ -110,6 +110,7 @@ LogFigures StoreImpl::figures() const {
   figures.batches = writer_.batches();
   const std::shared_ptr<const SealedList> sealed = sealed_list();
   figures.segments = sealed->size() + 1;
+  figures.spare_ready = supply_.ready();
   for (const SealedPtr& one : *sealed) {
     figures.filter_bytes += one->index.filter().bytes().size() + one->index.blocks() * sizeof(std::uint64_t);
   }

@@ -79,12 +79,16 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   Result<PurgeReply> purge_oldest(const PurgeRequest& request, Timestamp now);
   void purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
                  PurgeReply& reply);
+  bool try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+                     PurgeReply& reply);
   struct Cleaning;
   bool clean_entry(Cleaning& cleaning, const IndexEntry& entry);
   bool copy_forward(Cleaning& cleaning, const Scope& scope);
   bool is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope, bool& certain) const;
   bool is_wholly_gone(const Sealed& sealed, Timestamp now) const;
   bool is_worth_cleaning(const SealedList& list, Timestamp now) const;
+  Result<PurgeReply> count_gone(const SealedPtr& oldest, std::size_t blocks);
+  bool goes_with(std::shared_ptr<const SealedList>& list, const Sealed& oldest, std::uint64_t prefix);
   void give_up(const SealedPtr& sealed, std::uint64_t removed);
   void start_write(Shard& shard, std::unique_lock<std::mutex>& lock, std::unique_ptr<Write> write,
                    WriteGroup& group);
@@ -106,6 +110,13 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   std::string stopped_message_;
   std::vector<std::unique_ptr<Write>> limbo_;                // the writer's thread: not known whether written
   std::deque<std::pair<SegmentPtr, IndexSummary>> to_seal_;  // the supply's thread; oldest first
+
+  struct Counting {  // the housekeeper's thread: how far the oldest segment has been counted out
+    SegmentId segment = 0;
+    std::size_t block = 0;
+    std::uint64_t removed = 0;
+  };
+  Counting counting_;
 
   std::mutex house_mutex_;
   std::condition_variable house_wake_;

@@ -71,6 +71,7 @@ void keep_smallest(std::vector<std::uint64_t>& values, std::size_t count) {
 std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count,
                                                     bool open_only) const {
   std::vector<std::uint64_t> found;
+  const std::shared_ptr<const SealedList> before = sealed_list();
   for (const Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     const auto add = [&](std::uint64_t prefix) {
@@ -78,7 +79,7 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
       found.push_back(prefix);
       if (found.size() > 4 * count + 1024) keep_smallest(found, count);
     };
-    for (const auto& [scope, record] : shard.open) add(scope_prefix(scope));
+    shard.open.for_each([&](const Scope& scope, const Record&) { add(scope_prefix(scope)); });
     if (open_only) continue;
     for (const Recent& recent : shard.recents) {
       for (const auto& [scope, slot] : recent.slots) add(scope_prefix(scope));
@@ -90,7 +91,13 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
   const auto later = [](const IndexWalk* a, const IndexWalk* b) { return a->prefix() > b->prefix(); };
   std::priority_queue<IndexWalk*, std::vector<IndexWalk*>, decltype(later)> next(later);
   std::deque<IndexWalk> walks;
-  for (const SealedPtr& sealed : *sealed_list()) {
+  // Records move while this looks: from memory into a segment that is sealed, and from one that is given up
+  // into memory. What is in the list before or after has them all.
+  SealedList lists = *sealed_list();
+  for (const SealedPtr& sealed : *before) {
+    if (std::find(lists.begin(), lists.end(), sealed) == lists.end()) lists.push_back(sealed);
+  }
+  for (const SealedPtr& sealed : lists) {
     walks.emplace_back(sealed, first);
     if (!walks.back().at_end()) next.push(&walks.back());
   }
@@ -128,7 +135,7 @@ std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const 
   {
     const Shard& shard = shard_of(prefix);
     const std::lock_guard lock(shard.mutex);
-    for_prefix(shard.open, prefix, [&](const Scope& scope, const Record& record) {
+    shard.open.for_prefix(prefix, [&](const Scope& scope, const Record& record) {
       found.push_back({scope, record});
       seen.push_back(scope);
     });

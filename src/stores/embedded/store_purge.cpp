@@ -11,6 +11,7 @@ namespace onceward::embedded {
 namespace {
 
 constexpr std::uint64_t receipt_bytes_guess = 250;
+constexpr int purge_rounds_max = 10;  // another round needs another segment sealed in between
 
 // Where a pass stands: "o<segment>.<block>.<removed so far>" in the oldest segment, then "r" in memory;
 // "e<prefix>" for an operator's purge.
@@ -93,30 +94,39 @@ Result<PurgeReply> StoreImpl::purge_now(const PurgeRequest& request) {
 void StoreImpl::start_write(Shard& shard, std::unique_lock<std::mutex>& lock, std::unique_ptr<Write> write,
                             WriteGroup& group) {
   write->group = &group;
-  group.add();
   Write* started = write.release();
-  shard.writes[started->scope] = started;
+  shard.writes.set(started->scope, started);
   lock.unlock();
   if (started->kind == EntryKind::record) {
     append_record_entry(started->record, started->bytes);
   } else if (started->kind == EntryKind::removal) {
     append_removal_entry(started->scope, started->bytes);
   }
+  group.add(started->bytes.size());
   writer_.submit(started);
 }
 
-// One record that may be due; what is busy or has changed is left for the next pass.
+// One record that may be due; what is busy is left for the next pass. Sealing moves a record without
+// changing it: then it is looked for again.
 void StoreImpl::purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
                           PurgeReply& reply) {
+  for (int round = 0; round < purge_rounds_max; ++round) {
+    if (try_purge_one(scope, request, now, group, reply)) return;
+  }
+}
+
+// False: the record has moved or changed meanwhile.
+bool StoreImpl::try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now,
+                              WriteGroup& group, PurgeReply& reply) {
   Shard& shard = shard_of(scope_prefix(scope));
   std::unique_lock lock(shard.mutex);
   const Place place = shard.find(scope);
-  if (shard.stopped || (place.kind != Place::recent && place.kind != Place::sealed)) return;
+  if (shard.stopped || (place.kind != Place::recent && place.kind != Place::sealed)) return true;
   lock.unlock();
   Result<std::optional<Record>> stored = read_place(place, scope);
-  if (!stored || !*stored) return;
+  if (!stored || !*stored) return true;
   const PurgeAction action = purge_action(**stored, request, now);
-  if (action == PurgeAction::keep) return;
+  if (action == PurgeAction::keep) return true;
   auto write = std::make_unique<Write>();
   write->scope = scope;
   if (action == PurgeAction::remove) {
@@ -126,9 +136,11 @@ void StoreImpl::purge_one(const Scope& scope, const PurgeRequest& request, Times
     write->record = receipt_of(**stored);
   }
   lock.lock();
-  if (shard.stopped || !place.same_as(shard.find(scope))) return;
+  if (shard.stopped) return true;
+  if (!place.same_as(shard.find(scope))) return false;
   start_write(shard, lock, std::move(write), group);
   ++(action == PurgeAction::remove ? reply.removed : reply.receipts);
+  return true;
 }
 
 Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Timestamp now) {
@@ -145,6 +157,7 @@ Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Time
     for (const Found& found : current_of(prefix)) {
       if (found.record && purge_action(*found.record, request, now) != PurgeAction::keep) {
         purge_one(found.scope, request, now, group, reply);
+        group.keep_pace();
       }
     }
   }
@@ -171,7 +184,10 @@ Result<PurgeReply> StoreImpl::purge_recent(const PurgeRequest& request, Timestam
   }
   PurgeReply reply;
   WriteGroup group;
-  for (const Scope& scope : due) purge_one(scope, request, now, group, reply);
+  for (const Scope& scope : due) {
+    purge_one(scope, request, now, group, reply);
+    group.keep_pace();
+  }
   if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
   const bool progressed = reply.removed + reply.receipts > 0;
   if (due.size() == chunk && progressed) reply.cursor = "r";
@@ -187,21 +203,12 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
   if (list->empty()) return purge_recent(request, now);
   const SealedPtr oldest = list->back();
   if (cursor->segment != oldest->segment->id()) cursor = OldestCursor{oldest->segment->id(), 0, 0};
-  if (cursor->block == 0) {
-    if (is_wholly_gone(*oldest, now)) {
-      const IndexSummary& summary = oldest->index.summary();
-      const std::uint64_t others = summary.removals + oldest->index.open_entries().size();
-      reply.removed = static_cast<std::size_t>(summary.entries - std::min(summary.entries, others));
-      give_up(oldest, reply.removed);
-      reply.cursor = to_text({});
-      return reply;
-    }
-    if (!is_worth_cleaning(*list, now)) return purge_recent(request, now);
-  }
+  const std::size_t blocks = std::max<std::size_t>(request.chunk / SealedIndex::block_entries, 1);
+  if (is_wholly_gone(*oldest, now)) return count_gone(oldest, blocks);
+  if (cursor->block == 0 && !is_worth_cleaning(*list, now)) return purge_recent(request, now);
   WriteGroup group;
   Cleaning cleaning{list, *oldest, request, now, group, reply, cursor->removed};
   bool complete = true;
-  const std::size_t blocks = std::max<std::size_t>(request.chunk / SealedIndex::block_entries, 1);
   const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), cursor->block + blocks);
   for (std::size_t number = cursor->block; number < end && complete; ++number) {
     const Result<std::vector<IndexEntry>> entries = oldest->index.block(number);
@@ -209,7 +216,10 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
       complete = false;  // a damaged index is rebuilt when the store is opened next
       break;
     }
-    for (const IndexEntry& entry : *entries) complete = clean_entry(cleaning, entry) && complete;
+    for (const IndexEntry& entry : *entries) {
+      complete = clean_entry(cleaning, entry) && complete;
+      group.keep_pace();
+    }
   }
   if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
   if (!complete) return reply;
@@ -223,6 +233,55 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
   return reply;
 }
 
+// A segment that goes whole needs no reading of its records; only how many go with it has to be counted,
+// a few blocks of its index per call.
+Result<PurgeReply> StoreImpl::count_gone(const SealedPtr& oldest, std::size_t blocks) {
+  if (counting_.segment != oldest->segment->id()) counting_ = {oldest->segment->id(), 0, 0};
+  const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), counting_.block + blocks);
+  std::shared_ptr<const SealedList> list = sealed_list();
+  for (; counting_.block < end; ++counting_.block) {
+    const Result<std::vector<IndexEntry>> entries = oldest->index.block(counting_.block);
+    if (!entries) continue;  // damaged: what was in it goes uncounted
+    for (const IndexEntry& entry : *entries) {
+      if (entry.state != removed_state && goes_with(list, *oldest, entry.prefix)) ++counting_.removed;
+    }
+  }
+  PurgeReply reply;
+  reply.cursor = to_text({});
+  if (end < oldest->index.blocks()) return reply;
+  reply.removed = static_cast<std::size_t>(counting_.removed);
+  give_up(oldest, counting_.removed);
+  return reply;
+}
+
+// Whether this segment has the last that is known of a prefix. From then on a claim that finds it there
+// counts as the first of a new record: the old one has been counted out.
+bool StoreImpl::goes_with(std::shared_ptr<const SealedList>& list, const Sealed& oldest,
+                          std::uint64_t prefix) {
+  Shard& shard = shard_of(prefix);
+  for (;;) {
+    for (const SealedPtr& sealed : *list) {
+      if (sealed.get() == &oldest) break;
+      if (!sealed->index.filter().may_contain(prefix)) continue;
+      const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
+      if (entries && !entries->empty()) return false;
+    }
+    const std::lock_guard lock(shard.mutex);
+    if (shard.sealed != list) {  // another segment was sealed meanwhile: look into that too
+      list = shard.sealed;
+      continue;
+    }
+    bool newer = false;
+    shard.writes.for_prefix(prefix, [&](const Scope&, const Write*) { newer = true; });
+    for (const Recent& recent : shard.recents) {
+      recent.slots.for_prefix(prefix, [&](const Scope&, const Slot&) { newer = true; });
+      for (const IndexEntry& damage : recent.damaged) newer |= damage.prefix == prefix;
+    }
+    shard.counted_out = {oldest.segment->id(), prefix};
+    return !newer;
+  }
+}
+
 // False: this entry keeps its segment from being given up now.
 bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
   if (entry.state == removed_state) return true;  // nothing older is left for it to hide
@@ -233,7 +292,10 @@ bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
     return !record || copy_forward(cleaning, record->scope);
   }
   if (stored.error().code != Errc::unreadable) return false;
-  if (entry.gone_at <= cleaning.now) return true;  // it would be gone by now
+  if (entry.gone_at <= cleaning.now) {  // it would be gone by now
+    if (goes_with(cleaning.list, cleaning.sealed, entry.prefix)) ++cleaning.removed;
+    return true;
+  }
   // It stays unreadable rather than becoming a miss (I5).
   auto write = std::make_unique<Write>();
   write->kind = EntryKind::damage;
@@ -283,8 +345,8 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
   }
   auto write = std::make_unique<Write>();
   write->scope = scope;
-  if (const auto open = shard.open.find(scope); open != shard.open.end()) {
-    write->record = open->second;
+  if (const Record* open = shard.open.find(scope)) {
+    write->record = *open;
   } else {
     const Place place = shard.find(scope);
     lock.unlock();
@@ -312,8 +374,8 @@ bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
     bool still_open = false;
     const Shard& shard = shard_of(entry.prefix);
     const std::lock_guard lock(shard.mutex);
-    for_prefix(shard.open, entry.prefix, [&](const Scope&, const Record&) { still_open = true; });
-    for_prefix(shard.writes, entry.prefix, [&](const Scope&, const Write*) { still_open = true; });
+    shard.open.for_prefix(entry.prefix, [&](const Scope&, const Record&) { still_open = true; });
+    shard.writes.for_prefix(entry.prefix, [&](const Scope&, const Write*) { still_open = true; });
     if (still_open) return false;
   }
   return true;

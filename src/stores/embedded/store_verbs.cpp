@@ -38,7 +38,7 @@ bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT st
   if (is_claim && supply_.short_of_room()) {
     return answer<T>(reply, Error{Errc::refused, "no room on the disk for new claims"});
   }
-  auto* write = new Write;
+  Write* write = shard.pool.take().release();
   write->scope = step.next->scope;
   write->record = std::move(*step.next);
   write->gives_way = is_claim;
@@ -47,9 +47,10 @@ bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT st
   write->executor = reply.executor;
   write->fail = &fail_reply<T>;
   reply.value = std::move(step.reply);  // true once the write is
-  shard.writes[write->scope] = write;
+  shard.writes.set(write->scope, write);
   lock.unlock();
   append_record_entry(write->record, write->bytes);
+  if (!is_open(write->record.state)) write->record.response.reset();  // it is read from disk from now on
   writer_.submit(write);
   return false;
 }
@@ -73,14 +74,17 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
                    reply);
     }
     lock.unlock();
-    Result<std::optional<Record>> stored = read_place(place, scope);
+    SegmentId found_in = 0;
+    Result<std::optional<Record>> stored = read_place(place, scope, &found_in);
     if (!stored) return answer<T>(reply, stored.error());
     auto step = transition(*stored ? &**stored : nullptr, event, now);
     if (!step.next) return answer<T>(reply, std::move(step.reply));
     lock.lock();
     if (shard.stopped) return answer<T>(reply, stopped_error());
     if (!place.same_as(shard.find(scope))) continue;
-    return apply(shard, lock, std::move(step), stored->has_value(), is_claim, reply);
+    const bool counted = stored->has_value() && !(found_in != 0 && found_in == shard.counted_out.segment &&
+                                                  scope_prefix(scope) <= shard.counted_out.prefix);
+    return apply(shard, lock, std::move(step), counted, is_claim, reply);
   }
   return answer<T>(reply, Error{Errc::unavailable, "the record changes faster than it can be read"});
 }
@@ -117,7 +121,7 @@ bool StoreImpl::lookup(const OperationId& id, Reply<Record>& reply) {
     const std::lock_guard lock(shard.mutex);
     if (shard.stopped) return answer<Record>(reply, stopped_error());
     Write* pending = nullptr;
-    for_prefix(shard.writes, prefix, [&](const Scope&, Write* write) { pending = write; });
+    shard.writes.for_prefix(prefix, [&](const Scope&, Write* write) { pending = write; });
     if (pending) {
       pending->waiting.push_back({Verb::lookup_id, &id, &reply, reply.executor});
       return false;

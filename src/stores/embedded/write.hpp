@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -35,9 +36,18 @@ struct Waiter {
 // Several writes that one job waits for.
 class WriteGroup {
  public:
-  void add() {
+  void add(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     ++left_;
+    bytes_ += bytes;
+  }
+  // Waits when much is on its way: traffic shares its batches, and should not wait for a large one.
+  bool keep_pace() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (bytes_ < pace_bytes) return !failed_;
+    }
+    return wait();
   }
   void done(bool written) {
     const std::lock_guard lock(mutex_);
@@ -47,13 +57,16 @@ class WriteGroup {
   bool wait() {  // false: some were not written
     std::unique_lock lock(mutex_);
     none_left_.wait(lock, [this] { return left_ == 0; });
+    bytes_ = 0;
     return !failed_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable none_left_;
+  static constexpr std::size_t pace_bytes = 32 << 10;
   std::size_t left_ = 0;
+  std::size_t bytes_ = 0;
   bool failed_ = false;
 };
 
@@ -71,6 +84,43 @@ struct Write {
   void (*fail)(Completion* reply, const Error& error) = nullptr;
   WriteGroup* group = nullptr;
   std::vector<Waiter> waiting;  // guarded by the shard's mutex
+
+  // For another use: nothing is held on to but the room of `bytes`. What every use sets stays as it is.
+  void reset() {
+    kind = EntryKind::record;
+    record.request.reset();
+    record.response.reset();
+    bytes.clear();
+    gives_way = false;
+    records_change = 0;
+    reply = nullptr;
+    executor = nullptr;
+    fail = nullptr;
+    group = nullptr;
+    waiting.clear();
+  }
+};
+
+// Writes to be used again, with the room that their bytes have: each would otherwise be taken from the
+// worker's heap and given back by the writer's thread. Guarded by its shard's mutex.
+class WritePool {
+ public:
+  std::unique_ptr<Write> take() {
+    if (spare_.empty()) return std::make_unique<Write>();
+    std::unique_ptr<Write> write = std::move(spare_.back());
+    spare_.pop_back();
+    return write;
+  }
+  void give(std::unique_ptr<Write> write) {
+    if (spare_.size() >= spare_max || write->bytes.capacity() > bytes_max) return;
+    write->reset();
+    spare_.push_back(std::move(write));
+  }
+
+ private:
+  static constexpr std::size_t spare_max = 64;
+  static constexpr std::size_t bytes_max = 16 << 10;
+  std::vector<std::unique_ptr<Write>> spare_;
 };
 
 // Replies on their way back, one chain per executor: a commit batch wakes each worker once.
