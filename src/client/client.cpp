@@ -75,11 +75,14 @@ Result<std::optional<Outcome>> Client::Impl::prepare(detail::IntentState& state,
   }
   // Another caller is another scope to most servers: there the key would be new, and the request run again.
   if (record.in_doubt && record.identity != wire.identity) return not_the_same(record.name, "identity");
+  const IntentRecord before = record;
   record.request = wire.request;
   record.identity = wire.identity;
   record.in_doubt = true;
-  const Result<Done> kept = state.save();
-  if (!kept) return Error{kept.error().code, kept.error().message + ". Nothing was sent"};
+  if (const Result<Done> kept = state.save(); !kept) {
+    record = before;
+    return Error{kept.error().code, kept.error().message + ". Nothing was sent"};
+  }
   return std::optional<Outcome>();
 }
 

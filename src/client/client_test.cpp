@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <future>
+#include <map>
 #include <mutex>
+#include <random>
 
 #include "client/intent_state.hpp"
 #include "http/testing.hpp"
@@ -249,6 +251,7 @@ TEST(Client, AnIntentThatCannotBeKeptSendsNothing) {
   const Result<Outcome> refused = client.send(intent, {.url = service.url()});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("disk full. Nothing was sent"));
+  EXPECT_FALSE(intent.in_doubt());
   EXPECT_TRUE(service.keys().empty());
 }
 
@@ -354,6 +357,79 @@ TEST(Client, TheBreakerStopsSendingToAServerThatFails) {
   EXPECT_EQ(service.keys().size(), 2u);
   EXPECT_EQ(outcome.attempts, 2u);
   EXPECT_THAT(outcome.reason, HasSubstr("left alone"));
+}
+
+// A service that deduplicates by key and mostly fails to say so.
+class FlakyService {
+ public:
+  explicit FlakyService(unsigned seed)
+      : random_(seed), server_([this](http::Exchange& exchange) { return handle(exchange); }) {}
+  std::string url() const { return "http://" + server_.address + "/orders"; }
+  std::map<std::string, int> effects() {
+    const std::lock_guard lock(mutex_);
+    return effects_;
+  }
+
+ private:
+  Task<> handle(http::Exchange& exchange) {
+    const std::string key(exchange.request().headers.find("Idempotency-Key").value_or("none"));
+    Step step;
+    {
+      const std::lock_guard lock(mutex_);
+      const unsigned what = random_() % 8;
+      if (what < 2) {
+        step = what == 0 ? answer(503, "Retry-After: 0\r\n") : cut();  // before anything happened
+      } else {
+        const auto [entry, is_new] = effects_.try_emplace(key, 0);
+        if (is_new) ++entry->second;
+        if (what < 4)
+          step = cut();
+        else if (what == 4)
+          step = half();
+        else if (what == 5)
+          step = answer(504);
+        else
+          step = answer(201, is_new ? "" : "Idempotent-Replayed: true\r\n", key);
+      }
+    }
+    co_await step(exchange);
+  }
+  std::mutex mutex_;
+  std::mt19937 random_;
+  std::map<std::string, int> effects_;
+  http::testing::RunningServer server_;
+};
+
+TEST(Client, TwoHundredIntentsThroughAFlakyServiceAreTwoHundredEffects) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  FlakyService service(seed);
+  ClientOptions options = quick();
+  options.retry.attempts = 200;
+  options.retry.deadline = 60s;
+  options.budget_max = 1e6;
+  options.breaker_failures = 1'000'000;
+  Client client(options);
+  auto intents = IntentStore::in_memory();
+  std::vector<Intent> open;
+  for (int i = 0; i < 200; ++i) open.push_back(*intents->open("order-" + std::to_string(i)));
+  std::vector<std::promise<Outcome>> told(open.size());
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    client.send_async(open[i], {.url = service.url()}, [&told, i](const Result<Outcome>& outcome) {
+      told[i].set_value(outcome ? *outcome : Outcome{});
+    });
+  }
+  std::size_t attempts = 0;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Outcome outcome = told[i].get_future().get();
+    EXPECT_EQ(outcome.ending, Ending::succeeded) << outcome.reason;
+    EXPECT_EQ(outcome.answer.body, "\"" + open[i].key() + "\"");
+    attempts += outcome.attempts;
+  }
+  const auto effects = service.effects();
+  EXPECT_EQ(effects.size(), 200u);
+  for (const auto& [key, count] : effects) EXPECT_EQ(count, 1) << key;
+  EXPECT_GT(attempts, 400u) << "the service was not flaky: the test shows nothing";
 }
 
 TEST(Client, CutsABodyThatIsTooLargeAndSaysSo) {

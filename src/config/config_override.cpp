@@ -11,8 +11,8 @@ namespace onceward::config {
 namespace {
 
 constexpr std::string_view prefix = "ONCEWARD_";
-// Read elsewhere: the token of the operators' commands, and the failpoints of test builds.
-constexpr std::string_view reserved[] = {"ONCEWARD_TOKEN", "ONCEWARD_FAILPOINT"};
+// Read elsewhere: the token of the operators' commands, the failpoints of test builds, the folder of `call`.
+constexpr std::string_view reserved[] = {"ONCEWARD_TOKEN", "ONCEWARD_FAILPOINT", "ONCEWARD_INTENTS"};
 
 struct Step {
   std::string name;

@@ -240,6 +240,7 @@ TEST(ConfigOverrides, ReachEverySettingOfTheFileOutsideOfLists) {
                                                  {"ONCEWARD_DEFAULTS_IN_PROGRESS_MAX_WAIT", "9s"},
                                                  {"ONCEWARD_AUDIT_TTL", ""},
                                                  {"ONCEWARD_TOKEN", "secret"},
+                                                 {"ONCEWARD_INTENTS", "/tmp"},
                                                  {"ONCEWARD_FAILPOINT", "x:kill"}});
   EXPECT_EQ(c.defaults.ttl, 7 * 24h);
   EXPECT_TRUE(c.defaults.key.required);

@@ -1,0 +1,11 @@
+export { Client, OutcomeUnknown } from "./client.js";
+export type { ClientOptions, SendOptions } from "./client.js";
+export { Intent, MemoryStorage, RefusedLocally } from "./intents.js";
+export type { Answer, CallRequest, KeyValueStorage, Outcome } from "./intents.js";
+export { guardForm } from "./form.js";
+export type { FormOptions, GuardedForm } from "./form.js";
+export { derivedKey, randomKey } from "./key.js";
+export { classify } from "./verdict.js";
+export type { Action, Doubt, Signs, Verdict } from "./verdict.js";
+export { backoff, defaultPolicy, nextPause, parseRetryAfter } from "./retry.js";
+export type { Next, Progress, RetryPolicy } from "./retry.js";
