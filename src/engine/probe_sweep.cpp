@@ -12,6 +12,7 @@ constexpr Duration longest_pause{30'000};
 constexpr int pauses_per_listing = 20;  // looking through many records takes a twentieth of the time at most
 constexpr Duration when_nothing_probes{1000};
 constexpr Duration until_one_ends{20};
+constexpr Duration tidies_every = std::chrono::minutes(10);
 constexpr std::size_t page_records = 200;
 
 }  // namespace
@@ -58,6 +59,10 @@ Task<> ProbeSweep::pass() {
   pause_ =
       std::clamp(std::chrono::ceil<Duration>(pauses_per_listing * listing), shortest_pause, longest_pause);
   engine_.reconciler().forget_idle();
+  if (prober_.probes_anything() && clock_.mono() >= tidies_at_) {
+    tidies_at_ = clock_.mono() + tidies_every;
+    co_await engine_.reconciler().free_lost_rights(executor_);
+  }
   passing_ = false;
   arm();
 }

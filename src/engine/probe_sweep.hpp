@@ -41,6 +41,7 @@ class ProbeSweep {
   EngineObserver* const observer_;
   Alarm alarm_;
   bool stopped_ = false;
+  MonoTime tidies_at_{};
   Duration pause_{250};  // before the next pass
   // Written on the executor's thread, read by whoever shuts down.
   std::atomic<bool> passing_{false};

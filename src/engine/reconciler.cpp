@@ -16,11 +16,15 @@ constexpr Duration released_ttl{1000};
 
 // The right to ask about one operation: a record like any other, so that any store can decide who has it.
 // It is only claimed, never dispatched: a prober that dies leaves a lease that ends, not an unknown.
-ClaimRequest right_to_ask(const Record& about, Duration lease, Timestamp now, Random& random) {
+Scope right_to_ask_about(const OperationId& operation) {
+  return scope_of(std::nullopt, std::nullopt, probe_operation, to_string(operation), "");
+}
+
+ClaimRequest claim_of_right(const Scope& scope, Duration lease, Timestamp now, Random& random) {
   std::array<std::uint8_t, 18> chance;
   random.fill(chance);
   ClaimRequest request;
-  request.scope = scope_of(std::nullopt, std::nullopt, probe_operation, to_string(about.operation_id), "");
+  request.scope = scope;
   std::copy_n(chance.begin(), request.owner.data.size(), request.owner.data.begin());
   request.operation_id =
       make_operation_id(request.scope, now, static_cast<std::uint16_t>(chance[16] | chance[17] << 8));
@@ -88,7 +92,8 @@ Task<ProbeOutcome> Reconciler::attempt(Executor& executor, Record record,
 Task<ProbeOutcome> Reconciler::ask_alone(Executor& executor, const Record& record, const Policy& policy,
                                          Prober& prober) {
   const Duration lease = prober.time_limit() + lease_margin;
-  const ClaimRequest right = right_to_ask(record, lease, clock_.now(), random_);
+  const ClaimRequest right =
+      claim_of_right(right_to_ask_about(record.operation_id), lease, clock_.now(), random_);
   const Result<ClaimReply> claimed =
       co_await store_call<ClaimReply>(executor, [&](auto& reply) { return store_.claim(right, reply); });
   // A claim whose fate is not known is left to its lease: asking later is always safe.
@@ -137,6 +142,23 @@ Task<bool> Reconciler::resolve(Executor& executor, const ResolveRequest& request
     if (resolved.error().code != Errc::unavailable) co_return false;
   }
   co_return false;  // asked again later; if it was written after all, there is nothing left to ask
+}
+
+Task<> Reconciler::free_lost_rights(Executor& executor) {
+  ListRequest page{.state = State::claimed, .operation = std::string(probe_operation)};
+  do {
+    const Result<ListReply> found =
+        co_await store_call<ListReply>(executor, [&](auto& reply) { return store_.list(page, reply); });
+    if (!found) co_return;
+    for (const Record& right : found->records) {
+      if (clock_.now() < right.lease_until) continue;
+      const ClaimRequest mine = claim_of_right(right.scope, lease_margin, clock_.now(), random_);
+      const Result<ClaimReply> claimed =
+          co_await store_call<ClaimReply>(executor, [&](auto& reply) { return store_.claim(mine, reply); });
+      if (claimed && claimed->granted) co_await give_up_right(executor, {fence_of(claimed->record), true});
+    }
+    page.cursor = found->cursor;
+  } while (!page.cursor.empty());
 }
 
 void Reconciler::forget_idle() {

@@ -35,6 +35,9 @@ class Reconciler {
                              Prober& prober, EngineObserver* observer);
 
   void forget_idle();
+  // Machines that died while asking left their rights behind, which would stay for ever when others settled
+  // what they asked about.
+  Task<> free_lost_rights(Executor& executor);
   // Writes that nobody waits for and that have not ended.
   std::size_t at_work() const { return at_work_.load(std::memory_order_relaxed); }
 

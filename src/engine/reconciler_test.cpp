@@ -147,13 +147,15 @@ TEST_F(ReconcilerTest, an_answer_that_cannot_tell_leaves_the_key_held_and_is_ask
 }
 
 TEST_F(ReconcilerTest, gives_up_and_says_so_once) {
+  policy.probe->give_up = 2min;
+  prober.policy = std::make_shared<const Policy>(policy);
   lose_the_answer();
   sweep.start();
-  time.advance(3h);
+  time.advance(10min);
   const int asked = prober.asked;
   EXPECT_EQ(std::ranges::count(notes.outcomes, "gave_up"), 1);
   prober.answer = Applied{response_of(200, "too late")};
-  time.advance(30min);
+  time.advance(10min);
   auto retry = start(probing(), work());
   time.run();
   ASSERT_TRUE(retry->as<Rejected>());
@@ -301,11 +303,27 @@ TEST_F(ReconcilerTest, two_machines_never_ask_about_one_record_at_once) {
   time.advance(6s);
   EXPECT_EQ(prober.asked + theirs.asked, 1);
   EXPECT_EQ(rights_held(), 1u);
-  time.advance(2h);
-  EXPECT_GT(prober.asked + theirs.asked, 5);
+  time.advance(10min);
+  EXPECT_GT(prober.asked + theirs.asked, 3);
   their_sweep.stop();
   time.advance(1min);
   EXPECT_TRUE(their_sweep.is_idle());
+}
+
+TEST_F(ReconcilerTest, rights_that_nobody_needs_any_more_are_freed) {
+  lose_the_answer();
+  const Record lost = *record();
+  prober.takes = 90h;  // it asks, and is never heard of again
+  time.advance(6s);
+  start(probing("body", 0s), work());
+  time.run();
+  ASSERT_EQ(rights_held(), 1u);
+  ASSERT_TRUE(resolve(lost, State::succeeded, "by an operator"));
+  sweep.start();
+  time.advance(5s);
+  EXPECT_EQ(rights_held(), 1u) << "its lease still runs";
+  time.advance(11min);
+  EXPECT_EQ(rights_held(), 0u);
 }
 
 TEST_F(ReconcilerTest, the_right_to_ask_of_a_machine_that_died_ends_with_its_lease) {

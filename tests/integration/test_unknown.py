@@ -6,6 +6,7 @@ import pytest
 from support import expect
 from support.behaviours import Hold, answer, close, numbered_answer, reset
 from support.client import Closed, Malformed
+from support.failpoints import arm, needs_failpoints
 from support.onceward import metric_sum
 from support.waiting import eventually, holds_for
 from support.zoo import operation
@@ -67,6 +68,20 @@ def test_an_owner_that_died_is_the_cause_and_is_counted_once(serve, upstream, ke
         metrics = proxy.metrics()
         assert metric_sum(metrics, "onceward_unknown_total", operation="orders", cause="owner_lost") == 1
         assert metric_sum(metrics, "onceward_unknown", operation="orders") == 1
+
+
+@needs_failpoints
+def test_an_outcome_that_could_not_be_stored_says_so(serve, upstream, key):
+    proxy = serve("file", [operation("/orders", lease="1s", max_hold="1s")], env=arm("complete.before:error@1-100000"))
+    first = proxy.post(key=key)
+    assert (first.status, first.header("Onceward-Stored")) == (201, "false")
+    eventually(lambda: state_of(proxy, first.operation_id).get("cause") == "store_failure", what="the owner's word")
+    known = state_of(proxy, first.operation_id)
+    assert (known["statusSeen"], known["bytesSeen"]) == (201, len(first.body))
+    expect.problem(proxy.post(key=key), 409, UNKNOWN)
+    metrics = proxy.metrics()
+    assert metric_sum(metrics, "onceward_unknown_total", operation="orders", cause="store_failure") == 1
+    assert metric_sum(metrics, "onceward_store_errors_total", verb="complete") >= 2
 
 
 def test_an_operation_without_an_entry_becomes_unknown_as_the_default(serve, upstream, key):
