@@ -21,7 +21,6 @@ bool any_operation(const Config& config, const std::function<bool(const Operatio
 
 // A feature leaves this table when it exists.
 constexpr Unsupported table[] = {
-    {"cache is not supported by this build", [](const Config& c) { return c.cache.has_value(); }},
     {"identity from jwt is not supported by this build",
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
     {"security.encrypt is not supported by this build",

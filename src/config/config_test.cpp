@@ -304,7 +304,7 @@ TEST(ConfigOverrides, NoTwoSettingsShareAVariable) {
 TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
   EXPECT_THAT(unsupported_features(load("outbox: { sink: 'amqp://h' }")),
               ElementsAre("outbox is not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 9u);
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 8u);
 }
 
 }  // namespace

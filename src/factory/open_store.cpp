@@ -6,7 +6,9 @@
 #include "stores/failpoint/failpoint_store.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "stores/postgres/postgres_store.hpp"
+#include "stores/redis/redis_cache.hpp"
 #include "stores/redis/redis_store.hpp"
+#include "stores/tiered/tiered_store.hpp"
 
 namespace onceward {
 namespace {
@@ -63,6 +65,18 @@ Result<OpenedStore> open_postgres_store(const Config& config) {
   return OpenedStore{std::move(*opened), readiness};
 }
 
+Result<OpenedStore> put_cache_in_front(OpenedStore authority, const Config& config, const Clock& clock) {
+  Result<std::unique_ptr<OutcomeCache>> cache = redis::open_redis_cache(config.cache->text);
+  if (!cache) return cache.error();
+  const auto readiness = [told = authority.readiness, cache = cache->get()] {
+    Readiness state = told();
+    if (state.message.empty() && !cache->is_reachable())
+      state.message = "the cache cannot be reached: every replay asks the store";
+    return state;
+  };
+  return OpenedStore{make_tiered_store(std::move(authority.store), std::move(*cache), clock), readiness};
+}
+
 Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
   switch (config.store.kind) {
     case StoreKind::memory:
@@ -80,7 +94,11 @@ Result<OpenedStore> open_configured(const Config& config, const Clock& clock) {
 }  // namespace
 
 Result<Done> check_store(const Config& config) {
+  if (config.cache) {
+    if (const Result<Done> cache = redis::check_redis_url(config.cache->text); !cache) return cache;
+  }
   if (config.store.kind == StoreKind::postgres) return postgres::check_postgres_url(config.store.text);
+  if (config.store.kind == StoreKind::redis) return redis::check_redis_url(config.store.text);
   return Done{};
 }
 
@@ -88,6 +106,7 @@ Result<OpenedStore> open_store(const Config& config, const Clock& clock) {
   const char* failpoints = std::getenv("ONCEWARD_FAILPOINT");
   if (const Result<Done> armed = arm_failpoints(failpoints ? failpoints : ""); !armed) return armed.error();
   Result<OpenedStore> opened = open_configured(config, clock);
+  if (opened && config.cache) opened = put_cache_in_front(std::move(*opened), config, clock);
   if (opened && failpoints_armed()) opened->store = make_failpoint_store(std::move(opened->store));
   return opened;
 }

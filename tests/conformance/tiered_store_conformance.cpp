@@ -102,6 +102,14 @@ TEST_P(Tiered, AReplayIsAnsweredFromTheCopy) {
   EXPECT_EQ(hits(), 1);
 }
 
+TEST_P(Tiered, ALookupIsAnsweredFromTheCopyToo) {
+  const Record mine = must_claim(request("k"));
+  EXPECT_EQ(lookup(mine.scope)->state, State::processing);
+  ASSERT_TRUE(complete(mine));
+  EXPECT_EQ(lookup(mine.scope)->response->body, "answer");
+  EXPECT_EQ(hits(), 1);
+}
+
 TEST_P(Tiered, ACopyDiesBeforeItsRecordDoes) {
   ClaimRequest first = request("k");
   first.ttl = std::chrono::minutes(1);

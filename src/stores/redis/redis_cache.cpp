@@ -1,6 +1,8 @@
 #include "stores/redis/redis_cache.hpp"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 
 #include "base/hex.hpp"
 #include "net/tls.hpp"
@@ -14,6 +16,7 @@ namespace {
 constexpr Duration default_timeout{200};
 // Copies that are on their way; beyond, new ones are not worth their memory.
 constexpr int puts_max = 1000;
+constexpr Duration first_wait{1000};
 
 class RedisCache final : public OutcomeCache {
  public:
@@ -32,6 +35,11 @@ class RedisCache final : public OutcomeCache {
       subscriber_.stop();
       router_.stop();
     });
+  }
+
+  void wait_for_first_attempt() {
+    std::unique_lock lock(mutex_);
+    told_.wait_for(lock, first_wait, [this] { return tried_; });
   }
 
   bool is_reachable() const override { return reachable_.load(std::memory_order_relaxed); }
@@ -65,7 +73,13 @@ class RedisCache final : public OutcomeCache {
  private:
   std::string key_of(const Scope& scope) const { return url_.prefix + "copy:{" + to_hex(scope.data) + "}"; }
 
-  void note_trouble() { reachable_.store(!router_.trouble(), std::memory_order_relaxed); }
+  void note_trouble() {
+    reachable_.store(!router_.trouble(), std::memory_order_relaxed);
+    if (!router_.tried()) return;
+    const std::lock_guard lock(mutex_);
+    tried_ = true;
+    told_.notify_all();
+  }
 
   Task<Result<RespReply>> ask(std::string key, std::initializer_list<std::string_view> words) {
     Call call;
@@ -104,6 +118,9 @@ class RedisCache final : public OutcomeCache {
   Subscriber subscriber_;
   std::atomic<bool> reachable_{false};
   std::atomic<int> puts_{0};
+  std::mutex mutex_;
+  std::condition_variable told_;
+  bool tried_ = false;  // guarded by mutex_
 };
 
 }  // namespace
@@ -113,8 +130,9 @@ Result<std::unique_ptr<OutcomeCache>> open_redis_cache(std::string_view url) {
   if (!parsed) return parsed.error();
   Result<net::TlsContext> tls = make_tls(*parsed);
   if (!tls) return tls.error();
-  return Result<std::unique_ptr<OutcomeCache>>(
-      std::make_unique<RedisCache>(std::move(*parsed), std::move(*tls)));
+  auto cache = std::make_unique<RedisCache>(std::move(*parsed), std::move(*tls));
+  cache->wait_for_first_attempt();
+  return Result<std::unique_ptr<OutcomeCache>>(std::move(cache));
 }
 
 }  // namespace onceward::redis

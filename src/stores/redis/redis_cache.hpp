@@ -11,8 +11,8 @@
 namespace onceward::redis {
 
 // The same URLs as the store's, but for `timeout`, which is 200ms unless given: whoever waits longer for a
-// copy had better ask the authority. Errc::invalid: the URL or a certificate cannot be used. A server that
-// cannot be reached is no error.
+// copy had better ask the authority. Waits a moment for the first connection; a server that cannot be reached
+// is no error. Errc::invalid: the URL or a certificate cannot be used.
 Result<std::unique_ptr<OutcomeCache>> open_redis_cache(std::string_view url);
 
 }  // namespace onceward::redis

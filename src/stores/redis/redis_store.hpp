@@ -30,6 +30,9 @@ struct RedisOptions {
   Duration first_wait{3000};
 };
 
+// Errc::invalid: the URL cannot be understood. Contacts nobody.
+Result<Done> check_redis_url(std::string_view url);
+
 // Errc::invalid: the URL, a certificate or the server's eviction policy make it unusable.
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options);
 

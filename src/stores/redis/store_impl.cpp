@@ -158,6 +158,11 @@ void StoreImpl::watch(const Scope& scope, std::function<void()> changed) {
 
 void StoreImpl::unwatch(const Scope& scope) { subscriber_.unwatch(key_of(url_.prefix, scope)); }
 
+Result<Done> check_redis_url(std::string_view url) {
+  if (const Result<RedisUrl> parsed = parse_redis_url(url); !parsed) return parsed.error();
+  return Done{};
+}
+
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
   Result<RedisUrl> url = parse_redis_url(options.url);
   if (!url) return url.error();

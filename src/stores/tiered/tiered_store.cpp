@@ -69,7 +69,12 @@ class TieredStore final : public Store {
     return change(request.scope, reply,
                   [this, &request](auto& r) { return authority_->resolve(request, r); });
   }
-  bool lookup(const Scope& scope, Reply<Record>& reply) override { return authority_->lookup(scope, reply); }
+  // The engine looks before it connects to the upstream: a replay then needs neither.
+  bool lookup(const Scope& scope, Reply<Record>& reply) override {
+    if (!cache_->is_reachable()) return authority_->lookup(scope, reply);
+    spawn(lookup_task(scope, reply));
+    return false;
+  }
   bool lookup(const OperationId& id, Reply<Record>& reply) override { return authority_->lookup(id, reply); }
   bool list(const ListRequest& request, Reply<ListReply>& reply) override {
     return authority_->list(request, reply);
@@ -111,6 +116,18 @@ class TieredStore final : public Store {
     if (claimed && claimed->granted) time_.learn(claimed->record.lease_until, asked_at);
     if (claimed && !claimed->granted) keep_copy(claimed->record);
     answer(reply, std::move(claimed));
+  }
+
+  Task<> lookup_task(const Scope& scope, Reply<Record>& reply) {
+    Executor& executor = *reply.executor;
+    if (std::optional<Record> copy = co_await find_copy(scope, executor)) {
+      answer<Record>(reply, std::move(*copy));
+      co_return;
+    }
+    Result<Record> found =
+        co_await store_call<Record>(executor, [&](auto& r) { return authority_->lookup(scope, r); });
+    if (found) keep_copy(*found);
+    answer(reply, std::move(found));
   }
 
   Task<std::optional<Record>> find_copy(Scope scope, Executor& executor) {
