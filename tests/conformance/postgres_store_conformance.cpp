@@ -1,31 +1,14 @@
 // Against a real server, directly and through a pooler of transactions; tests/servers/with names them.
-#include <libpq-fe.h>
-
-#include <cstdlib>
 #include <set>
 #include <stdexcept>
 
 #include "base/hex.hpp"
+#include "conformance/postgres_server_link.hpp"
 #include "conformance/store_conformance.hpp"
 #include "stores/postgres/postgres_store.hpp"
 
 namespace onceward::testing {
 namespace {
-
-std::string url_of(const char* variable) {
-  const char* url = std::getenv(variable);
-  if (!url)
-    throw std::runtime_error(std::string(variable) + " is not set: run this under tests/servers/with");
-  return url;
-}
-
-void execute(const std::string& url, const std::string& sql) {
-  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(url.c_str()), &PQfinish);
-  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), sql.c_str()), &PQclear);
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-    throw std::runtime_error(PQerrorMessage(connection.get()));
-}
 
 void migrate_once(const std::string& url) {
   static std::set<std::string> migrated;
@@ -38,7 +21,7 @@ class PostgresUnderTest final : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(std::string url) : url_(std::move(url)) {
     migrate_once(url_);
-    execute(url_, "DELETE FROM onceward.records");
+    ServerLink(url_).run("DELETE FROM onceward.records");
     open();
   }
   Store& store() override { return *store_; }
@@ -50,8 +33,8 @@ class PostgresUnderTest final : public StoreUnderTest {
     return true;
   }
   bool corrupt(const Scope& scope) override {
-    execute(url_,
-            "UPDATE onceward.records SET leaves = '\\xff' WHERE scope = '\\x" + to_hex(scope.data) + "'");
+    ServerLink(url_).run("UPDATE onceward.records SET leaves = '\\xff' WHERE scope = '\\x" +
+                         to_hex(scope.data) + "'");
     return true;
   }
 
@@ -69,7 +52,7 @@ class PostgresUnderTest final : public StoreUnderTest {
 };
 
 StoreFactory factory(const char* name, const char* variable) {
-  return {name, [variable] { return std::make_unique<PostgresUnderTest>(url_of(variable)); }};
+  return {name, [variable] { return std::make_unique<PostgresUnderTest>(server_url(variable)); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,

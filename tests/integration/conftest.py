@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "servers"))
 
+import postgres_server  # noqa: E402
 import redis_server  # noqa: E402
 
 from support import onceward as process  # noqa: E402
@@ -46,7 +47,7 @@ def upstream():
     assert not shared.malformed, f"the proxy sent malformed requests: {shared.malformed}"
 
 
-@pytest.fixture(scope="session", params=["memory", "file", "redis"])
+@pytest.fixture(scope="session", params=["memory", "file", "redis", "postgres"])
 def zoo(request, upstream, tmp_path_factory):
     """A proxy with an operation for every rule; every test that uses it runs once per store."""
     store = request.param
@@ -58,7 +59,7 @@ def zoo(request, upstream, tmp_path_factory):
 
 
 # Stores on servers, each a fixture of that name with a `url`.
-SERVERS = {"redis"}
+SERVERS = {"redis", "postgres"}
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +67,12 @@ def redis(tmp_path_factory):
     server = redis_server.start(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    with postgres_server.running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 It refuses to run as root, so it runs as the user `postgres`. start() gives a server whose data need not survive a crash of
 the machine (fsync=off: tests of what a store answers); start(durable=True) one that syncs.
 """
+import contextlib
 import os
 import pathlib
 import pwd
@@ -10,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 BIN = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
@@ -79,6 +81,19 @@ class Server:
         """Terminates the sessions of an application."""
         self.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{application}'")
 
+    def use_tls(self):
+        """A certificate for `localhost`, signed by itself; the URL that trusts it alone."""
+        certificate, secret = self.folder / "server.crt", self.folder / "server.key"
+        as_postgres(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                     "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
+                     "-keyout", secret, "-out", certificate])
+        secret.chmod(0o600)
+        self.sql(f"ALTER SYSTEM SET ssl_cert_file = '{certificate}'")
+        self.sql(f"ALTER SYSTEM SET ssl_key_file = '{secret}'")
+        self.sql("ALTER SYSTEM SET ssl = on")
+        self.sql("SELECT pg_reload_conf()")
+        return f"postgres://{USER}@localhost:{self.port}/postgres?sslmode=verify-full&sslrootcert={certificate}"
+
     def new_database(self, name):
         self.sql(f"CREATE DATABASE {name}")
         return f"postgres://{USER}@127.0.0.1:{self.port}/{name}"
@@ -89,9 +104,10 @@ class Server:
         folder.mkdir()
         give_to_postgres(folder)
         standby = Server(folder, free_port())
-        as_postgres([BIN / "pg_basebackup", "-h", "127.0.0.1", "-p", self.port, "-U", USER, "-D", standby.data, "-R",
+        as_postgres([BIN / "pg_basebackup", "-h", "127.0.0.1", "-p", self.port, "-U", USER, "-D", standby.data,
                      "-X", "stream", "-c", "fast"])
         conninfo = f"host=127.0.0.1 port={self.port} user={USER} application_name={name}"
+        as_postgres(["touch", standby.data / "standby.signal"])
         standby.configure(port=standby.port, unix_socket_directories=folder, primary_conninfo=conninfo)
         standby.start()
         self.standbys.append(standby)
@@ -114,11 +130,29 @@ def start(folder, durable=False):
     server = Server(folder, free_port())
     as_postgres([BIN / "initdb", "-D", server.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"])
     server.configure(port=server.port, listen_addresses="127.0.0.1", unix_socket_directories=folder, max_connections=120,
-                     shared_buffers="32MB", log_min_messages="fatal")
+                     shared_buffers="32MB", log_min_messages="fatal", shared_preload_libraries="pg_stat_statements",
+                     **{"pg_stat_statements.track": "top"})
     if not durable:
         server.configure(fsync="off", full_page_writes="off")
     server.start()
     return server
+
+
+@contextlib.contextmanager
+def running(durable=False):
+    """A server in a folder that its user can reach, ended and removed afterwards."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="onceward-postgres-"))
+    folder.chmod(0o755)
+    server = None
+    try:
+        own = folder / "server"
+        own.mkdir()
+        server = start(own, durable)
+        yield server
+    finally:
+        if server:
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Pooler:

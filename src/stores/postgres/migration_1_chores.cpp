@@ -78,13 +78,17 @@ BEGIN
   INTO purge_lag_ms FROM onceward.records t WHERE t.purge_at IS NOT NULL;
 END $$;
 
--- True: the record is still held and whoever ends it will notify. False: it already left.
+-- True: the record is still held and whoever ends it will notify. False: it already left. The lock makes the
+-- two take turns: either the verb that ends the record sees the watch, or the watch sees the end.
 CREATE FUNCTION onceward.watch(p_scope bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  held boolean;
 BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);  -- nothing here needs to survive anything
   INSERT INTO onceward.watches AS w (scope, since) VALUES (p_scope, clock_timestamp())
   ON CONFLICT (scope) DO UPDATE SET since = excluded.since;
-  RETURN EXISTS (SELECT 1 FROM onceward.records t
-                 WHERE t.scope = p_scope AND t.state IN ('claimed', 'processing'));
+  SELECT t.state IN ('claimed', 'processing') INTO held FROM onceward.records t WHERE t.scope = p_scope FOR SHARE;
+  RETURN coalesce(held, false);
 END $$;
 
 CREATE VIEW onceward.readable AS

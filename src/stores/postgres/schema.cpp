@@ -10,7 +10,8 @@ namespace {
 // One number for every program that migrates this schema; the bytes of "onceward".
 constexpr const char* take_migration_lock = "BEGIN; SELECT pg_advisory_xact_lock(8029747061391876708)";
 constexpr const char* make_schema =
-    "DO $$ BEGIN IF to_regnamespace('onceward') IS NULL THEN CREATE SCHEMA onceward; END IF; END $$;"
+    "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'onceward') THEN "
+    "CREATE SCHEMA onceward; END IF; END $$;"
     "CREATE TABLE onceward.schema_versions ("
     "  version integer PRIMARY KEY,"
     "  works_with integer NOT NULL,"  // the oldest program (by its own schema's version) that can still use
@@ -29,8 +30,12 @@ int to_number(const std::string& text) {
 }
 
 Result<Version> installed_version(Session& session, MonoTime deadline) {
-  const Result<std::string> exists =
-      session.value("SELECT 1 WHERE to_regclass('onceward.schema_versions') IS NOT NULL", deadline);
+  // Read from the catalog itself: a session that waited for another's migration may still remember that the
+  // name stood for nothing.
+  const Result<std::string> exists = session.value(
+      "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+      "WHERE n.nspname = 'onceward' AND c.relname = 'schema_versions'",
+      deadline);
   if (!exists) return exists.error();
   if (exists->empty()) return Version{};
   const Result<ResultPtr> rows = session.run(

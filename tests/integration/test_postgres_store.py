@@ -1,0 +1,218 @@
+"""The PostgreSQL store as an operator meets it: restarts, crashes, a standby that takes over, poolers, roles, several proxies."""
+
+import threading
+
+import pytest
+
+import postgres_server
+from support import expect
+from support import onceward as process
+from support.behaviours import Hold
+from support.gate import Gate
+from support.waiting import eventually
+
+UNAVAILABLE = "IDEMPOTENCY_STORE_UNAVAILABLE"
+
+
+@pytest.fixture(scope="module")
+def server():
+    """One for this file; synced, because some tests crash it."""
+    with postgres_server.running(durable=True) as own:
+        yield own
+
+
+def ready(proxy):
+    return proxy.api("/readyz").json()
+
+
+def is_ready(proxy):
+    return proxy.api("/readyz").status == 200
+
+
+# -- starting ----------------------------------------------------------------------------------------
+
+
+def test_a_server_that_cannot_be_reached_does_not_stop_serve(serve, server, upstream, key):
+    server.stop("fast")
+    proxy = serve(server.url.replace("postgres@", "postgres:geheim@"))
+    assert proxy.api("/readyz").status == 503 and "refused" in ready(proxy)["message"]
+    expect.problem(proxy.post(key=key), 503, UNAVAILABLE)
+    assert upstream.effects(key) == 0
+    assert proxy.post("/unguarded").status == 201
+    server.start()
+    eventually(lambda: is_ready(proxy), what="the proxy to find the server")
+    first = expect.first_answer(proxy.post(key=key))
+    expect.replay_of(proxy.post(key=key), first)
+    assert ready(proxy) == {"ready": True, "store": "postgres", "durability": "disk"}
+    assert "geheim" not in proxy.logs()
+
+
+def test_a_schema_may_be_made_by_another_role_than_the_one_that_uses_it(serve, server, key):
+    url = server.new_database("apart")
+    server.sql("CREATE ROLE app LOGIN", "apart")
+    theirs = url.replace("postgres@", "app@")
+    proxy = serve(theirs)
+    assert proxy.api("/readyz").status == 503 and "store migrate" in ready(proxy)["message"]
+    assert process.run("store", "migrate", url).returncode == 0
+    again = process.run("store", "migrate", url)
+    assert again.returncode == 0 and "up to date" in again.stdout
+    server.sql("GRANT USAGE ON SCHEMA onceward TO app; GRANT SELECT ON onceward.schema_versions TO app; "
+               "GRANT SELECT, INSERT, UPDATE, DELETE ON onceward.records, onceward.watches TO app", "apart")
+    eventually(lambda: is_ready(proxy), what="the proxy to find the schema")
+    expect.first_answer(proxy.post(key=key))
+
+
+def test_wrong_options_of_the_address_are_named_by_check_and_serve(tmp_path):
+    problems = process.problems_of_config(tmp_path, "store: postgres://u:geheim@h/d?connections=none\n")
+    assert problems.returncode == 2 and "connections" in problems.stderr and "geheim" not in problems.stderr
+    assert process.problems_of_config(tmp_path, "store: postgres://u@h/d?connections=2&sslmode=verify-full\n").returncode == 0
+
+
+def test_a_person_can_read_a_record(serve, server, key):
+    proxy = serve(server.url)
+    answer = proxy.post(key=key, tenant="acme")
+    row = server.sql("SELECT state, tenant, operation, epoch, response_status FROM onceward.readable WHERE operation_id = "
+                     f"'{answer.header('Onceward-Operation-Id')}'")
+    assert row == "succeeded|acme|POST /orders|1|201"
+
+
+# -- losing the server and getting it back ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["immediate", "fast"])
+def test_records_survive_a_restart_and_service_comes_back(serve, server, upstream, key, mode):
+    proxy = serve(server.url)
+    first = expect.first_answer(proxy.post(key=key))
+    server.restart(mode)
+    eventually(lambda: is_ready(proxy), what="the proxy to reconnect")
+    expect.replay_of(proxy.post(key=key), first)
+    expect.first_answer(proxy.post(key=f"{key}-new"))
+    assert upstream.effects(key) == 1
+
+
+def test_an_outcome_that_cannot_be_stored_yet_is_told_and_stored_later(serve, server, upstream, key):
+    proxy = serve(server.url)
+    hold = Hold()
+    first = proxy.post_in_background(key=key, script=upstream.script(hold))
+    hold.wait_reached()
+    server.stop("immediate")
+    hold.release()
+    answer = first.result()
+    server.start()
+    assert answer.status == 201 and answer.header("Onceward-Stored") == "false", answer
+    eventually(lambda: proxy.post(key=key).header("Idempotent-Replayed") == "true", what="the outcome to be stored")
+    assert upstream.effects(key) == 1
+
+
+def test_requests_while_sessions_are_killed_have_one_effect_each(serve, server, upstream, key):
+    proxy = serve(server.url)
+    done = threading.Event()
+
+    def kill():
+        while not done.wait(0.05):
+            server.kill_backends()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        for number in range(40):
+            eventually(lambda n=number: proxy.post(key=f"{key}-{n}").status == 201, what="the key to be answered")
+    finally:
+        done.set()
+        killer.join()
+    assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(40))
+
+
+def test_a_lost_reply_never_makes_the_owner_compete_with_itself(serve, server, upstream, key):
+    gate = Gate(server.port)
+    try:
+        proxy = serve(f"postgres://postgres@127.0.0.1:{gate.port}/postgres?timeout=500ms&connect_timeout=500ms")
+        eventually(lambda: is_ready(proxy), what="the proxy to be ready")
+        for number in range(5):
+            gate.cut_down_after = 0  # what is on its way back is lost, and the connection with it
+            lost = proxy.post(key=f"{key}-{number}")
+            gate.heal()
+            assert lost.status in (201, 503), lost
+            eventually(lambda n=number: proxy.post(key=f"{key}-{n}").status == 201, what="the key to be usable")
+            assert upstream.effects(f"{key}-{number}") == 1
+    finally:
+        gate.close()
+
+
+# -- several proxies, a pooler, a standby -----------------------------------------------------------------
+
+
+def test_two_proxies_race_and_each_key_has_one_effect(serve, server, upstream, key):
+    proxies = [serve(server.url), serve(server.url)]
+    wrong = []
+
+    def race(proxy):
+        for number in range(50):
+            answer = proxy.post(key=f"{key}-{number}")
+            if answer.status != 201:
+                wrong.append(answer)
+
+    racers = [threading.Thread(target=race, args=(proxies[index % 2],)) for index in range(6)]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join()
+    assert not wrong
+    assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(50))
+
+
+def test_a_waiter_on_another_proxy_is_woken_by_a_notification(serve, server, upstream, key):
+    leading, waiting = serve(server.url), serve(server.url)
+    server.sql("DELETE FROM onceward.watches")
+    eventually(lambda: is_ready(waiting), what="the waiter's proxy to listen")
+    hold = Hold()
+    first = leading.post_in_background(key=key, script=upstream.script(hold))
+    hold.wait_reached()
+    second = waiting.post_in_background(key=key, headers=[("Prefer", "wait=20")])
+    eventually(lambda: server.sql("SELECT count(*) FROM onceward.watches") == "1", what="the waiter to ask for it")
+    hold.release()
+    expect.replay_of(second.result(), first.result())
+    assert upstream.effects(key) == 1
+
+
+def test_through_a_pooler_of_transactions(serve, server, upstream, key):
+    folder = server.folder / "pooler"
+    folder.mkdir()
+    pooler = postgres_server.Pooler(folder, server)
+    try:
+        proxy = serve(pooler.url)
+        first = expect.first_answer(proxy.post(key=key))
+        expect.replay_of(proxy.post(key=key), first)
+        eventually(lambda: is_ready(proxy), what="the last connection to stand")
+    finally:
+        pooler.stop()
+
+
+def test_tls_with_the_right_name_and_never_with_another(serve, server, key):
+    url = server.use_tls()
+    eventually(lambda: server.sql("SHOW ssl") == "on", what="the server to speak TLS")
+    proxy = serve(url)
+    expect.first_answer(proxy.post(key=key))
+    encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'onceward'"
+    assert server.sql(encrypted) == "t"
+    misled = serve(url.replace("@localhost", "@127.0.0.1"))
+    expect.problem(misled.post(key=key), 503, UNAVAILABLE)
+    assert "certificate" in ready(misled)["message"]
+
+
+def test_a_synchronous_standby_takes_over_with_every_answered_outcome(serve, upstream, key):
+    with postgres_server.running() as primary:
+        standby = primary.add_standby()
+        proxy = serve(f"postgres://postgres@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/postgres")
+        answers = [expect.first_answer(proxy.post(key=f"{key}-{number}")) for number in range(10)]
+        eventually(lambda: "standby1" in ready(proxy)["durability"], what="the standby to be shown")
+        primary.standbys = []
+        primary.stop("immediate")
+        standby.promote()
+        try:
+            eventually(lambda: is_ready(proxy), what="the proxy to find the new primary")
+            for number, first in enumerate(answers):
+                expect.replay_of(proxy.post(key=f"{key}-{number}"), first)
+            assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(10))
+        finally:
+            standby.stop()
