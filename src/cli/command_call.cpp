@@ -136,8 +136,9 @@ int run_call(const CallArguments& a) {
   client::Client client(std::move(*options));
   const Result<Outcome> outcome = client.send(*intent, *request, cancel.token());
   if (!outcome) {
-    if (outcome.error().code == Errc::invalid) return fail(outcome.error().message, exit_usage);
-    return fail(outcome.error().message, intent->in_doubt() ? exit_unknown : exit_failed);
+    const int code = intent->in_doubt() ? exit_unknown : exit_failed;
+    tidy(**store, a, std::move(*intent));
+    return fail(outcome.error().message, outcome.error().code == Errc::invalid ? exit_usage : code);
   }
   print(a, *intent, *outcome);
   tidy(**store, a, std::move(*intent));

@@ -9,8 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/demo_driver.hpp"
-#include "cli/demo_service.hpp"
-#include "cli/runtime.hpp"
+#include "cli/demo_stage.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -23,26 +22,13 @@ struct DemoArguments {
   bool json = false;
 };
 
-// A worker with its thread, for the demo's own service and driver.
-struct Helper {
-  net::Worker worker;
-  std::thread thread;
-  void run() {
-    thread = std::thread([this] { worker.run(); });
-  }
-  ~Helper() {
-    worker.stop();
-    if (thread.joinable()) thread.join();
-  }
-};
-
 struct Side {
   DriverReport report;
   std::size_t created = 0;
   std::size_t more_than_once = 0;
 };
 
-Result<Side> run_side(Helper& helper, const DemoService& service, const std::string& url,
+Result<Side> run_side(WorkerThread& helper, const DemoService& service, const std::string& url,
                       const DriverPlan& plan) {
   const std::size_t before = service.orders();
   Result<std::unique_ptr<http::Upstream>> target = http::Upstream::make(helper.worker, {.url = url});
@@ -135,28 +121,18 @@ int run_demo(const DemoArguments& arguments) {
   std::random_device device;
   const std::uint64_t seed = device();
 
-  Helper service_side;
-  DemoService service(loss, seed);
-  http::Server service_server(service_side.worker, service);
-  const Result<std::vector<std::string>> service_at =
-      service_server.listen({arguments.keep ? "127.0.0.1:9000" : "127.0.0.1:0"});
-  if (!service_at) return fail(service_at.error());
-
-  const std::vector<NamedValue> flags = {{"--upstream", "http://" + service_at->front()},
-                                         {"--listen", arguments.keep ? "127.0.0.1:8080" : "127.0.0.1:0"},
-                                         {"--api", arguments.keep ? "127.0.0.1:9180" : "127.0.0.1:0"},
-                                         {"--store", arguments.store}};
-  const std::expected<Config, ConfigErrors> config = load_config_file("", flags);
-  if (!config) return fail({Errc::invalid, config.error().messages.front()});
-  Log log({.level = LogLevel::warning, .access = false, .format = choose_log_format(STDERR_FILENO, false)});
-  Runtime runtime(*config, log);
-  if (const Result<Done> started = runtime.start(); !started) return fail(started.error());
-  service_side.run();
-
-  const std::string proxy = "http://" + runtime.addresses().front();
+  StagePlan stage_plan{.store = arguments.store, .loss = loss, .seed = seed};
+  if (arguments.keep) {
+    stage_plan.service = "127.0.0.1:9000";
+    stage_plan.proxy = "127.0.0.1:8080";
+    stage_plan.api = "127.0.0.1:9180";
+  }
+  const Result<std::unique_ptr<DemoStage>> stage = DemoStage::start(stage_plan);
+  if (!stage) return fail(stage.error());
+  DemoService& service = (*stage)->service();
   int result = exit_done;
   {
-    Helper driver_side;
+    WorkerThread driver_side;
     driver_side.run();
     if (!arguments.json) {
       std::printf(
@@ -165,9 +141,9 @@ int run_demo(const DemoArguments& arguments) {
           arguments.orders, loss * 100);
     }
     DriverPlan plan{"plain-", arguments.orders, loss, false, seed + 1};
-    const Result<Side> without = run_side(driver_side, service, "http://" + service_at->front(), plan);
+    const Result<Side> without = run_side(driver_side, service, (*stage)->service_url(), plan);
     plan = {"guarded-", arguments.orders, loss, true, seed + 2};
-    const Result<Side> with = run_side(driver_side, service, proxy, plan);
+    const Result<Side> with = run_side(driver_side, service, (*stage)->proxy_url(), plan);
     if (!without) return fail(without.error());
     if (!with) return fail(with.error());
     arguments.json ? print_json(*without, *with) : print_text(*without, *with);
@@ -175,22 +151,12 @@ int run_demo(const DemoArguments& arguments) {
   }
   if (arguments.keep) {
     service.stop_losing();
-    print_curl(proxy, "http://" + runtime.api_address());
+    print_curl((*stage)->proxy_url(), (*stage)->api_url());
     int signal = 0;
     do {
       sigwait(&signals, &signal);
     } while (signal == SIGHUP);
   }
-  runtime.drain();
-  std::promise<void> closed;
-  service_side.worker.call([&] {
-    spawn([](http::Server& server, std::promise<void>& told) -> Task<> {
-      server.close_all();
-      (void)co_await server.drain(MonoTime::max());
-      told.set_value();
-    }(service_server, closed));
-  });
-  closed.get_future().wait();
   return result;
 }
 

@@ -58,6 +58,8 @@ Command serve_command(std::function<int(const ServeOptions&)> run);
 Command check_command();
 Command demo_command();
 Command call_command();
+Command verify_command();
+Command bench_command();
 Command store_command();
 Command version_command();
 Command completion_command();

@@ -78,13 +78,13 @@ void Call::tell(Origin& origin, const Attempt& made) const {
   origin.breaker.succeeded();
 }
 
-Verdict Call::judge(const Attempt& made, std::optional<Duration>& retry_after) {
+Verdict Call::judge(Attempt made, std::optional<Duration>& retry_after) {
   if (made.kind != Attempt::Kind::answered) {
     outcome_.answer = {};
     outcome_.reason = made.reason;
     return no_answer(made.kind == Attempt::Kind::lost);
   }
-  const Answer& answer = outcome_.answer = made.answer;
+  const Answer& answer = outcome_.answer = std::move(made.answer);
   const std::string code = member(answer, "/code");
   const std::string_view wait = answer.header("Retry-After");
   const Verdict verdict = classify({.status = answer.status,
@@ -116,8 +116,7 @@ Task<Call::End> Call::run(Origin& origin, RetryBudget& budget) {
   for (;;) {
     if (stopped_) co_return finish(Action::stop, Doubt::kept, "cancelled");
     std::optional<Duration> retry_after;
-    const Attempt made = co_await attempt(origin, retry_after);
-    const Verdict verdict = judge(made, retry_after);
+    const Verdict verdict = judge(co_await attempt(origin, retry_after), retry_after);
     if (verdict.doubt != Doubt::kept) in_doubt_ = verdict.doubt == Doubt::raised;
     if (verdict.action == Action::done || verdict.action == Action::stop)
       co_return finish(verdict.action, verdict.doubt, {});

@@ -41,7 +41,7 @@ class Call {
 
  private:
   Task<Attempt> attempt(Origin& origin, std::optional<Duration>& blocked);
-  Verdict judge(const Attempt& attempt, std::optional<Duration>& retry_after);
+  Verdict judge(Attempt made, std::optional<Duration>& retry_after);
   void tell(Origin& origin, const Attempt& attempt) const;
   End finish(Action action, Doubt doubt, std::string reason);
 

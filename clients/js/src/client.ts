@@ -1,4 +1,5 @@
 // The client: sends an intent until there is an answer that settles it. Every attempt carries the intent's key.
+import { CircuitBreaker } from "./breaker.js";
 import { CallRequest, Intent, KeyValueStorage, MemoryStorage, Answer, Outcome } from "./intents.js";
 import { defaultPolicy, nextPause, parseRetryAfter, Progress, RetryPolicy } from "./retry.js";
 import { classify, Verdict } from "./verdict.js";
@@ -11,6 +12,9 @@ export interface ClientOptions {
   /** Over all intents: each first attempt earns budgetRatio, each retry costs 1, at most budgetMax are saved up. */
   budgetRatio?: number;
   budgetMax?: number;
+  /** Per origin: after so many failures in a row nothing is sent for breakerPauseMs, then one request tries. */
+  breakerFailures?: number;
+  breakerPauseMs?: number;
   fetch?: typeof globalThis.fetch;
   now?: () => number;
   random?: () => number;
@@ -74,13 +78,19 @@ function problemOf(answer: Answer): Problem {
   }
 }
 
-type Attempt = { answer: Answer } | { lost: string };
+type Attempt = { answer: Answer } | { lost: string } | { blockedMs: number };
+
+function originOf(url: string): string {
+  const base = typeof location === "undefined" ? undefined : location.href;
+  return new URL(url, base).origin;
+}
 
 export class Client {
   readonly storage: KeyValueStorage;
   readonly #policy: RetryPolicy;
   readonly #options: ClientOptions;
   readonly #running = new Map<string, Promise<Outcome>>();
+  readonly #breakers = new Map<string, CircuitBreaker>();
   #budget: number;
 
   constructor(options: ClientOptions = {}) {
@@ -145,8 +155,8 @@ export class Client {
     for (;;) {
       if (signal?.aborted) return finish(over, "cancelled");
       const left = this.#policy.deadlineMs - (now() - started);
-      const attempt = await this.#attempt(intent, request, Math.min(left, this.#policy.attemptTimeoutMs), signal);
-      outcome.attempts++;
+      const attempt = await this.#guarded(intent, request, Math.min(left, this.#policy.attemptTimeoutMs), signal);
+      if (!("blockedMs" in attempt)) outcome.attempts++;
       const { verdict, retryAfterMs } = this.#judge(attempt, outcome, now());
       if (verdict.doubt !== "kept") inDoubt = verdict.doubt === "raised";
       if (verdict.action === "done" || verdict.action === "stop") return finish(verdict);
@@ -167,6 +177,10 @@ export class Client {
   }
 
   #judge(attempt: Attempt, outcome: Outcome, now: number): { verdict: Verdict; retryAfterMs?: number | undefined } {
+    if ("blockedMs" in attempt) {
+      outcome.reason = "too many failures: the server is left alone for a while";
+      return { verdict: { action: "retry", doubt: "kept" }, retryAfterMs: attempt.blockedMs };
+    }
     if ("lost" in attempt) {
       delete outcome.answer;
       outcome.reason = attempt.lost;
@@ -188,6 +202,26 @@ export class Client {
       location: headerOf(answer, "location"),
     });
     return { verdict, retryAfterMs: parseRetryAfter(retryAfter, now) };
+  }
+
+  #breakerOf(url: string): CircuitBreaker {
+    const origin = originOf(url);
+    const { breakerFailures = 10, breakerPauseMs = 5000 } = this.#options;
+    const breaker = this.#breakers.get(origin) ?? new CircuitBreaker(breakerFailures, breakerPauseMs);
+    this.#breakers.set(origin, breaker);
+    return breaker;
+  }
+
+  async #guarded(intent: Intent, request: CallRequest, timeoutMs: number, signal?: AbortSignal): Promise<Attempt> {
+    const now = this.#options.now ?? Date.now;
+    const breaker = this.#breakerOf(request.url);
+    const blockedMs = breaker.blocked(now());
+    if (blockedMs !== undefined) return { blockedMs };
+    const attempt = await this.#attempt(intent, request, timeoutMs, signal);
+    if ("answer" in attempt && ![502, 503, 504].includes(attempt.answer.status)) breaker.succeeded();
+    else if (!("answer" in attempt) && signal?.aborted) breaker.abandoned();
+    else breaker.failed(now());
+    return attempt;
   }
 
   async #attempt(intent: Intent, request: CallRequest, timeoutMs: number, signal?: AbortSignal): Promise<Attempt> {

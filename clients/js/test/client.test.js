@@ -132,6 +132,16 @@ test("the budget ends the retries of all intents together", async () => {
   assert.equal(seen.length, 3 + 3);
 });
 
+test("a server that fails again and again is left alone, then one request tries", async () => {
+  const { client, seen, elapsed } = scripted([answer(503), answer(503), answer(201)],
+    { breakerFailures: 2, breakerPauseMs: 4000 });
+  const outcome = await client.send(client.open("x"), request);
+  assert.equal(outcome.ending, "succeeded");
+  assert.equal(outcome.attempts, 3);
+  assert.equal(seen.length, 3);
+  assert.ok(elapsed() >= 4000, `${elapsed()}`);
+});
+
 test("a cancelled send says whether it is in doubt", async () => {
   const abort = new AbortController();
   const { client } = scripted([(init) => new Promise((_, reject) => {
