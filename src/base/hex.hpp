@@ -8,14 +8,19 @@
 
 namespace onceward {
 
-inline std::string to_hex(std::span<const std::uint8_t> bytes) {
+// Writes two digits per byte and returns the place behind them.
+inline char* write_hex(std::span<const std::uint8_t> bytes, char* to) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
   for (std::uint8_t byte : bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
+    *to++ = digits[byte >> 4];
+    *to++ = digits[byte & 15];
   }
+  return to;
+}
+
+inline std::string to_hex(std::span<const std::uint8_t> bytes) {
+  std::string text(bytes.size() * 2, '\0');
+  write_hex(bytes, text.data());
   return text;
 }
 

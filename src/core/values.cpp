@@ -39,8 +39,13 @@ std::optional<State> state_from_string(std::string_view text) {
 }
 
 std::string to_string(const OperationId& id) {
-  std::string text = to_hex(id.data);
-  for (std::size_t at : {8U, 13U, 18U, 23U}) text.insert(at, 1, '-');
+  std::string text(36, '-');
+  const std::span<const std::uint8_t> bytes(id.data);
+  write_hex(bytes.subspan(0, 4), text.data());
+  write_hex(bytes.subspan(4, 2), text.data() + 9);
+  write_hex(bytes.subspan(6, 2), text.data() + 14);
+  write_hex(bytes.subspan(8, 2), text.data() + 19);
+  write_hex(bytes.subspan(10, 6), text.data() + 24);
   return text;
 }
 

@@ -4,9 +4,8 @@
 
 namespace onceward::http {
 
-bool same_name(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
+bool same_letters(const char* a, const char* b, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i)
     if (a[i] != b[i] && to_lower(a[i]) != to_lower(b[i])) return false;
   return true;
 }

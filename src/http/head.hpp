@@ -3,6 +3,7 @@
 // header costs an allocation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -10,8 +11,12 @@
 
 namespace onceward::http {
 
-// ASCII only: header names never depend on a locale.
-bool same_name(std::string_view a, std::string_view b);
+bool same_letters(const char* a, const char* b, std::size_t bytes);
+
+// ASCII only: header names never depend on a locale. Most names differ in length already.
+inline bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && same_letters(a.data(), b.data(), a.size());
+}
 
 struct HeaderView {
   std::string_view name;

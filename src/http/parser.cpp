@@ -1,6 +1,9 @@
 #include "http/parser.hpp"
 
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "http/chars.hpp"
 #include "http/framing.hpp"
@@ -11,6 +14,23 @@ namespace {
 using Status = HeadParse::Status;
 
 HeadParse bad(std::string_view detail, int answer = 400) { return {Status::bad, 0, answer, detail}; }
+
+// Where a header value ends: at the first byte that it may not have. Values are most of a head, so they
+// are looked through sixteen bytes at a time.
+const char* end_of_value(const char* at, const char* end) {
+#ifdef __SSE2__
+  for (; end - at >= 16; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+    const __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
+    const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+    const int refused = _mm_movemask_epi8(_mm_or_si128(_mm_andnot_si128(tab, control), del));
+    if (refused != 0) return at + __builtin_ctz(static_cast<unsigned>(refused));
+  }
+#endif
+  while (at != end && is_value_char(*at)) ++at;
+  return at;
+}
 
 // Walks over one head; every take_ function leaves the position behind what it took.
 class Cursor {
@@ -24,6 +44,11 @@ class Cursor {
   std::string_view take_while(Accepts accepts) {
     const char* from = at_;
     while (at_ != end_ && accepts(*at_)) ++at_;
+    return {from, static_cast<std::size_t>(at_ - from)};
+  }
+  std::string_view take_value() {
+    const char* from = at_;
+    at_ = end_of_value(at_, end_);
     return {from, static_cast<std::size_t>(at_ - from)};
   }
   bool take(std::string_view text) {
@@ -50,7 +75,7 @@ std::string_view take_headers(Cursor& cursor, HeaderList& headers) {
     const std::string_view name = cursor.take_while(is_token_char);
     if (name.empty()) return "a header line without a valid name";
     if (!cursor.take(":")) return "a header name with an invalid character";
-    const std::string_view value = cursor.take_while(is_value_char);
+    const std::string_view value = cursor.take_value();
     if (!cursor.take_line_end()) return "a header value with an invalid character";
     headers.add(name, trim(value));
   }

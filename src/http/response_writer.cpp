@@ -14,7 +14,18 @@ void append_number(std::string& out, std::uint64_t number) {
 }
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
+  const std::size_t before = out.size();
+  const std::size_t after = before + name.size() + value.size() + 4;
+  out.resize_and_overwrite(after, [&](char* text, std::size_t) {
+    char* at = text + before;
+    at = std::copy_n(name.data(), name.size(), at);
+    *at++ = ':';
+    *at++ = ' ';
+    at = std::copy_n(value.data(), value.size(), at);
+    *at++ = '\r';
+    *at = '\n';
+    return after;
+  });
 }
 
 void append_response_lines(std::string& out, const ResponseHead& response,

@@ -7,11 +7,21 @@
 namespace onceward::http {
 namespace {
 
+constexpr Duration trusted_for = std::chrono::milliseconds(100);
+
 Error unreachable(const Url& url, std::string_view why) {
   return {Errc::unavailable, url.authority + ": " + std::string(why)};
 }
 
 }  // namespace
+
+// An upstream closes what has idled for seconds. What was in use a moment ago is trusted as far as its
+// events go; asking the kernel as well would be a tenth of the system calls of a request.
+bool UpstreamPool::is_usable(UpstreamSocket& socket, MonoTime now) const {
+  const auto idle_for = now - socket.idle_since;
+  if (idle_for > options.idle_timeout) return false;
+  return (idle_for < trusted_for && socket.stream.seems_quiet()) || socket.stream.quiet();
+}
 
 UpstreamPool::Socket UpstreamPool::take_idle() {
   // Whoever waits for a place comes first.
@@ -26,7 +36,7 @@ UpstreamPool::Socket UpstreamPool::pop_idle() {
   while (!idle.empty()) {
     Socket socket = std::move(idle.back());
     idle.pop_back();
-    if (now - socket->idle_since > options.idle_timeout || !socket->stream.quiet()) continue;
+    if (!is_usable(*socket, now)) continue;
     socket->reused = true;
     socket->begin_lease();
     return socket;
@@ -48,9 +58,7 @@ void UpstreamPool::give_back(Socket socket) {
 
 void UpstreamPool::drop_old() {
   const MonoTime now = net::Worker::now();
-  std::erase_if(idle, [&](const Socket& socket) {
-    return now - socket->idle_since > options.idle_timeout || !socket->stream.quiet();
-  });
+  std::erase_if(idle, [&](const Socket& socket) { return !is_usable(*socket, now); });
   if (!idle.empty()) worker.arm(reaper, now + options.idle_timeout);
 }
 

@@ -32,6 +32,7 @@ struct UpstreamPool {
 
   Socket take_idle();  // with a place, or nothing
   Socket pop_idle();   // for who has a place; drops what has been closed meanwhile
+  bool is_usable(UpstreamSocket& socket, MonoTime now) const;  // an idle one, as far as one can know
   void give_back(Socket socket);
   void drop_old();  // idle connections past their time, or closed by the upstream
   // Waits until one more connection may be in use; the place is then the caller's.

@@ -1,14 +1,18 @@
 // How each outcome of the engine is worded for the client (CONTRACT 4).
 #include "base/failpoint.hpp"
 #include "core/fingerprint.hpp"
+#include "http/response_writer.hpp"
+#include "http/scratch.hpp"
 #include "proxy/call.hpp"
 #include "proxy/proxy.hpp"
 
 namespace onceward {
 namespace {
 
-std::string operation_line(const OperationId& id) {
-  return "Onceward-Operation-Id: " + to_string(id) + "\r\n";
+std::string operation_line(std::string_view id) {
+  std::string line;
+  http::append_line(line, "Onceward-Operation-Id", id);
+  return line;
 }
 
 ClaimOutcome claim_outcome(Rejection why) {
@@ -110,7 +114,7 @@ void Proxy::count_would_have(std::size_t index, std::string_view would_have) {
 
 Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {
   if (const auto* answered = std::get_if<Answer>(&executed.effect)) {
-    std::string lines = operation_line(executed.record.operation_id);
+    std::string lines = operation_line(call.operation_id);
     if (!executed.stored) lines.append("Onceward-Stored: false\r\n");
     co_return co_await answer_effect(call, *answered, work, std::move(lines));
   }
@@ -128,13 +132,14 @@ Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {
 Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork& work, std::string extra_lines) {
   http::Exchange& exchange = call.exchange;
   const Response& response = *answered.response;
-  const std::string lines = work.first_lines() + extra_lines;
+  http::Scratch lines;
+  lines->append(work.first_lines()).append(extra_lines);
   if (!response.body_omitted) {
-    (void)co_await exchange.respond(response.status, lines, response.body, work.reason());
+    (void)co_await exchange.respond(response.status, *lines, response.body, work.reason());
     co_return;
   }
   // Too large to keep: what has come so far, then the rest as it comes. Its outcome is stored already.
-  bool going = co_await exchange.start(response.status, lines, work.announced_body(), work.reason());
+  bool going = co_await exchange.start(response.status, *lines, work.announced_body(), work.reason());
   if (going) going = co_await exchange.write(work.begun_body());
   while (going && work.has_more()) {
     const http::BodyPiece piece = co_await work.read_more();
@@ -150,9 +155,10 @@ Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork& wo
 
 Task<> Proxy::answer_replay(Call& call, const Record& record) {
   const ReplayPolicy& policy = call.operation->policy->replay;
-  std::string lines = replay_lines(*record.response, policy);
-  lines += operation_line(record.operation_id);
-  (void)co_await call.exchange.respond(replay_status(record.response->status, policy), lines,
+  http::Scratch lines;
+  append_replay_lines(*lines, *record.response, policy);
+  lines->append(operation_line(call.operation_id));
+  (void)co_await call.exchange.respond(replay_status(record.response->status, policy), *lines,
                                        record.response->body);
 }
 
@@ -165,7 +171,7 @@ Task<> Proxy::answer_rejected(Call& call, const Rejected& rejected) {
     case Rejection::mismatch:
       call.outcome = RequestOutcome::mismatch;
       metrics_.operation(index).mismatches.add();
-      changed = changed_pointers(record.request->leaves, call.leaves);
+      changed = changed_pointers(record.request->leaves, call.info->leaves);
       problem.code = ProblemCode::key_reused;
       problem.status = call.operation->policy->mismatch_status;
       problem.changed = changed;
@@ -200,7 +206,7 @@ Task<> Proxy::answer_still_running(Call& call, const Record& record) {
       "Content-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nLocation: ";
   lines.append(operation_location(record.operation_id))
       .append("\r\n")
-      .append(operation_line(record.operation_id));
+      .append(operation_line(call.operation_id));
   (void)co_await call.exchange.respond(202, lines, operation_json(record));
 }
 

@@ -35,8 +35,7 @@ struct Proxy::Call {
   Epoch epoch = 0;
   std::string key_hash;
   std::uint64_t body_bytes = 0;
-  // For wording a mismatch.
-  std::vector<Leaf> leaves;
+  std::shared_ptr<const RequestInfo> info;  // for wording a mismatch
 };
 
 }  // namespace onceward

@@ -3,15 +3,13 @@
 #include <charconv>
 
 #include "http/hop_by_hop.hpp"
+#include "http/response_writer.hpp"
 
 namespace onceward {
 namespace {
 
+using http::append_line;
 using http::same_name;
-
-void append_line(std::string& lines, std::string_view name, std::string_view value) {
-  lines.append(name).append(": ").append(value).append("\r\n");
-}
 
 bool is_framing(std::string_view name) {
   return same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") ||
@@ -63,6 +61,10 @@ CapturedHead capture_head(const http::ResponseHead& head, const Policy& policy) 
   CapturedHead captured;
   captured.outcome = policy.outcomes.of(head.status);
   const http::HopByHop hop_by_hop(head.headers, {});
+  std::size_t bytes = 0;
+  for (const http::HeaderView& header : head.headers) bytes += header.name.size() + header.value.size() + 4;
+  captured.first_lines.reserve(bytes);
+  captured.stored_lines.reserve(bytes);
   for (const http::HeaderView& header : head.headers) {
     if (same_name(header.name, "Onceward-Outcome")) {
       captured.outcome = outcome_from(header.value).value_or(captured.outcome);
@@ -99,11 +101,9 @@ int replay_status(int stored_status, const ReplayPolicy& policy) {
   return policy.status_200 && stored_status == 201 ? 200 : stored_status;
 }
 
-std::string replay_lines(const Response& response, const ReplayPolicy& policy) {
-  std::string lines;
-  lines.reserve(response.headers.size() + 128);
+void append_replay_lines(std::string& lines, const Response& response, const ReplayPolicy& policy) {
   if (!line_value(response.headers, policy.header)) {
-    lines = response.headers;
+    lines.append(response.headers);
   } else {
     for_each_line(response.headers, [&](std::string_view name, std::string_view value) {
       if (!same_name(name, policy.header)) append_line(lines, name, value);
@@ -111,7 +111,6 @@ std::string replay_lines(const Response& response, const ReplayPolicy& policy) {
     });
   }
   append_line(lines, policy.header, "true");
-  return lines;
 }
 
 }  // namespace onceward

@@ -28,6 +28,6 @@ std::optional<std::string_view> line_value(std::string_view lines, std::string_v
 
 // Status and lines of a replay.
 int replay_status(int stored_status, const ReplayPolicy& policy);
-std::string replay_lines(const Response& response, const ReplayPolicy& policy);
+void append_replay_lines(std::string& lines, const Response& response, const ReplayPolicy& policy);
 
 }  // namespace onceward

@@ -5,6 +5,12 @@
 namespace onceward {
 namespace {
 
+std::string replay_lines(const Response& response, const ReplayPolicy& policy = {}) {
+  std::string lines;
+  append_replay_lines(lines, response, policy);
+  return lines;
+}
+
 using namespace std::chrono_literals;
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
@@ -77,7 +83,7 @@ TEST(Capture, the_upstream_may_overrule_outcome_and_ttl) {
 
 TEST(Replay, adds_the_marker_once) {
   const Response response{201, false, "X-A: 1\r\nIdempotent-Replayed: maybe\r\n", ""};
-  EXPECT_EQ(replay_lines(response, {}), "X-A: 1\r\nIdempotent-Replayed: true\r\n");
+  EXPECT_EQ(replay_lines(response), "X-A: 1\r\nIdempotent-Replayed: true\r\n");
   ReplayPolicy renamed;
   renamed.header = "X-Replay";
   EXPECT_EQ(replay_lines({200, false, "X-A: 1\r\n", ""}, renamed), "X-A: 1\r\nX-Replay: true\r\n");

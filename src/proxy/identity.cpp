@@ -98,8 +98,18 @@ std::variant<Identity, IdentityRefused> identify(const IdentityRules& rules, con
 }
 
 std::string owner_tag(const Identity& identity, std::string_view secret) {
-  const Scope hash = scope_of(identity.tenant, identity.caller, "", "", secret);
-  return to_hex(std::span(hash.data).first(16));
+  // One caller after another is often the same one, and a hash costs as much as all else that is read here.
+  struct Last {
+    Identity identity;
+    std::string secret;
+    std::string tag;
+  };
+  thread_local Last last;
+  if (last.tag.empty() || last.identity != identity || last.secret != secret) {
+    const Scope hash = scope_of(identity.tenant, identity.caller, "", "", secret);
+    last = {identity, std::string(secret), to_hex(std::span(hash.data).first(16))};
+  }
+  return last.tag;
 }
 
 }  // namespace onceward

@@ -30,6 +30,7 @@ struct IdentityRules {
 struct Identity {
   std::optional<std::string> tenant;
   std::optional<std::string> caller;
+  bool operator==(const Identity&) const = default;
 };
 
 struct IdentityRefused {

@@ -3,13 +3,12 @@
 #include <array>
 
 #include "base/assert.hpp"
-#include "base/hex.hpp"
 #include "core/key.hpp"
 #include "core/probe_target.hpp"
 #include "core/scope.hpp"
-#include "http/request_writer.hpp"
 #include "proxy/call.hpp"
 #include "proxy/derived_key.hpp"
+#include "proxy/forwarded_head.hpp"
 #include "proxy/prefer.hpp"
 #include "proxy/trace.hpp"
 
@@ -19,13 +18,6 @@ namespace {
 using http::ReadBody;
 using http::RequestHead;
 
-// What only we may say to the upstream: a client that sends these is not believed.
-// The last one only when we begin a trace of our own.
-constexpr std::array<std::string_view, 4> dropped_names = {"Onceward-Operation-Id", "Onceward-Epoch",
-                                                           "Onceward-Token", "traceparent"};
-std::span<const std::string_view> dropped(bool begins_trace) {
-  return std::span(dropped_names).first(begins_trace ? 4 : 3);
-}
 constexpr std::array<std::string_view, 2> control_response_names = {"Onceward-Outcome", "Onceward-Ttl"};
 
 bool is_safe(std::string_view method) {
@@ -165,12 +157,13 @@ Task<> Proxy::handle(http::Exchange& exchange) {
 
 Task<> Proxy::pass_through(Call& call) {
   const bool begins_trace = !has_trace(call.exchange.request().headers);
-  const std::string trace = begins_trace ? trace_line() : std::string();
+  TraceLine trace;
+  if (begins_trace) trace = begin_trace(context_.random);
   http::RelayOptions options;
   options.protected_names = call.rules->protected_names();
-  options.drop_request = dropped(begins_trace);
+  options.drop_request = dropped_request_names(begins_trace);
   options.drop_response = control_response_names;
-  options.extra_request_lines = trace;
+  if (begins_trace) options.extra_request_lines = trace.view();
   options.error_answer = &relay_error;
   const http::RelayResult result = co_await http::relay(call.exchange, *call.upstream, options);
   if (result.outcome == http::RelayOutcome::upstream_unreachable) call.outcome = RequestOutcome::unreachable;
@@ -246,7 +239,6 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   };
   Result<FingerprintResult> printed = fingerprint_as(fingerprint_version);
   ONCEWARD_ASSERT(printed.has_value());
-  call.leaves = printed->leaves;
 
   Command command;
   command.scope = scope;
@@ -260,6 +252,7 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
     if (target) info.probe_target = *target;
   }
   command.request = std::make_shared<const RequestInfo>(std::move(info));
+  call.info = command.request;
   command.policy = operation.policy;
   command.wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
   command.observer = observer_.get();
@@ -273,9 +266,12 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
     if (!as_then) return as_then.error();
     return as_then->fingerprint;
   };
+  const ForwardedHead head(call, context_.random);
+  work->head = &head;
   work->client = &exchange;
   Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
   work->client = nullptr;
+  work->head = nullptr;
   call.upstream_took = work->took();
   co_await answer(call, std::move(outcome), *work);
 }
@@ -283,43 +279,19 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
 // A body that was looked into for a key and has none: the answer is passed on, nothing is kept.
 Task<> Proxy::run_without_key(Call& call, std::string body) {
   std::shared_ptr<UpstreamWork> work = make_work(call, std::move(body));
+  const ForwardedHead head(call, context_.random);
+  work->head = &head;
   Outcome outcome = co_await context_.engine.run_unguarded(work);
+  work->head = nullptr;
   call.upstream_took = work->took();
   co_await answer(call, std::move(outcome), *work);
 }
 
 std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {
-  const RequestHead& request = call.exchange.request();
-  const http::PeerInfo& peer = call.exchange.peer();
-  const bool begins_trace = !has_trace(request.headers);
-  const std::string trace = begins_trace ? trace_line() : std::string();
-  http::ForwardOptions options;
-  options.peer_address = peer.address;
-  options.tls = peer.tls;
-  options.protected_names = call.rules->protected_names();
-  options.drop = dropped(begins_trace);
-  options.extra_lines = trace;
-  options.base_path = call.upstream->base_path();
-  UpstreamWork::Request sent;
-  sent.method = request.method;
-  http::Body framing = http::Body::length(body.size());
-  if (request.body.kind == http::Body::Kind::none) framing = http::Body::none();
-  if (request.coded) {
-    framing = http::Body::chunked();
-    body = http::as_chunks(body);
-  }
-  http::write_request_head(sent.head, request, framing, options);
-  sent.head.resize(sent.head.size() - 2);  // the grant's lines come before the empty one
-  sent.body = std::move(body);
+  if (call.exchange.request().coded) body = http::as_chunks(body);
+  UpstreamWork::Request sent{std::string(call.exchange.request().method), std::move(body)};
   return std::make_shared<UpstreamWork>(call.upstream, call.operation->policy, call.rules->max_response,
                                         std::move(sent), metrics_.operation(call.operation->metrics_index));
-}
-
-std::string Proxy::trace_line() {
-  std::array<std::uint8_t, 24> ids;
-  context_.random.fill(ids);
-  return "traceparent: 00-" + to_hex(std::span(ids).first(16)) + "-" + to_hex(std::span(ids).last(8)) +
-         "-01\r\n";
 }
 
 void Proxy::account(Call& call) {

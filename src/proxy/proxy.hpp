@@ -43,9 +43,10 @@ class Proxy final : public http::Handler {
   Task<> handle(http::Exchange& exchange) override;
   http::PlainAnswer protocol_error(int status, std::string_view detail) override;
 
+  struct Call;  // one request on its way through
+
  private:
   class Observer;
-  struct Call;  // one request on its way through
 
   Task<> pass_through(Call& call);
   Task<> guard(Call& call, std::optional<std::string> key);
@@ -58,7 +59,6 @@ class Proxy final : public http::Handler {
   Task<> answer_still_running(Call& call, const Record& record);
   Task<> refuse(Call& call, const Problem& problem);
   std::shared_ptr<UpstreamWork> make_work(Call& call, std::string body);
-  std::string trace_line();
   void count_would_have(std::size_t operation_index, std::string_view would_have);
   void account(Call& call);
 

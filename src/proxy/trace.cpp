@@ -1,6 +1,11 @@
 #include "proxy/trace.hpp"
 
+#include <algorithm>
+#include <span>
 #include <string_view>
+
+#include "base/assert.hpp"
+#include "base/hex.hpp"
 
 namespace onceward {
 namespace {
@@ -23,6 +28,21 @@ bool is_valid(std::string_view value) {
 }
 
 }  // namespace
+
+TraceLine begin_trace(Random& random) {
+  std::array<std::uint8_t, 24> ids;
+  random.fill(ids);
+  constexpr std::string_view before = "traceparent: 00-";
+  constexpr std::string_view after = "-01\r\n";
+  TraceLine line;
+  char* at = std::ranges::copy(before, line.text.data()).out;
+  at = write_hex(std::span(ids).first(16), at);
+  *at++ = '-';
+  at = write_hex(std::span(ids).last(8), at);
+  at = std::ranges::copy(after, at).out;
+  ONCEWARD_ASSERT(at == line.text.data() + line.text.size());
+  return line;
+}
 
 bool has_trace(const http::HeaderList& headers) {
   const std::optional<std::string_view> value = headers.find("traceparent");

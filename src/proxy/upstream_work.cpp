@@ -1,6 +1,8 @@
 #include "proxy/upstream_work.hpp"
 
+#include "base/assert.hpp"
 #include "base/failpoint.hpp"
+#include "http/scratch.hpp"
 #include "net/worker.hpp"
 
 namespace onceward {
@@ -48,22 +50,17 @@ Task<Effect> UpstreamWork::execute(Grant grant) {
 }
 
 Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
-  std::string head = request_.head;
-  if (grant.epoch != 0) {
-    head.append("Onceward-Operation-Id: ")
-        .append(to_string(grant.operation_id))
-        .append("\r\nOnceward-Epoch: ");
-    head.append(std::to_string(grant.epoch)).append("\r\n");
-  }
-  head.append("\r\n");
+  ONCEWARD_ASSERT(head != nullptr);
+  http::Scratch text;
+  head->write(*text, request_.body.size(), grant);
   const MonoTime deadline = Worker::now() + upstream_->options().timeout;
   Sent sent = Sent::nothing_left;
-  if (!fails_at(Failpoint::send_before)) sent = co_await lease_.send(head, request_.body, deadline);
+  if (!fails_at(Failpoint::send_before)) sent = co_await lease_.send(*text, request_.body, deadline);
   if (sent == Sent::nothing_left && lease_.reused()) {
     // An idle connection that turned out to be closed before the kernel took a byte: provably unsent.
     const Result<Done> again = co_await prepare();
     if (!again) co_return Effect(NotSent{again.error().message});
-    sent = co_await lease_.send(head, request_.body, deadline);
+    sent = co_await lease_.send(*text, request_.body, deadline);
   }
   if (sent == Sent::nothing_left) {
     lease_ = {};
@@ -119,19 +116,19 @@ Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {
       case HeadStatus::bad:
         co_return lost(UnknownCause::half_answer);
     }
-    const http::ResponseHead& head = lease_.head();
-    if (head.status >= 200) {
-      captured_ = capture_head(head, *policy_);
-      status_ = static_cast<std::uint16_t>(head.status);
-      reason_ = head.reason;
-      announced_ = head.body;
+    const http::ResponseHead& answer = lease_.head();
+    if (answer.status >= 200) {
+      captured_ = capture_head(answer, *policy_);
+      status_ = static_cast<std::uint16_t>(answer.status);
+      reason_ = answer.reason;
+      announced_ = answer.body;
       head_done_ = true;
       co_return std::nullopt;
     }
     // We asked for no switch of protocols; whatever follows a 101 is not an answer.
-    if (head.status == 101) co_return lost(UnknownCause::half_answer);
-    if (client && head.status != 100) {
-      (void)co_await client->informational(head.status, capture_head(head, *policy_).first_lines);
+    if (answer.status == 101) co_return lost(UnknownCause::half_answer);
+    if (client && answer.status != 100) {
+      (void)co_await client->informational(answer.status, capture_head(answer, *policy_).first_lines);
     }
   }
 }

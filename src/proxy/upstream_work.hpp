@@ -14,11 +14,20 @@
 
 namespace onceward {
 
+// Writes the request's head for the upstream. A replay needs none, so it is asked for only by execute(),
+// which the engine calls while the caller still waits.
+class HeadWriter {
+ public:
+  virtual void write(std::string& head, std::size_t body_bytes, const Grant& grant) const = 0;
+
+ protected:
+  ~HeadWriter() = default;
+};
+
 class UpstreamWork final : public Work {
  public:
   struct Request {
     std::string method;
-    std::string head;  // as written for the upstream, without the empty line at its end
     std::string body;
   };
 
@@ -42,6 +51,8 @@ class UpstreamWork final : public Work {
   const std::string& begun_body() const { return body_; }
   Task<http::BodyPiece> read_more();
 
+  // The caller's, while it waits; null otherwise.
+  const HeadWriter* head = nullptr;
   // The client's end, for interim answers (1xx) while it is still there; null otherwise.
   http::Exchange* client = nullptr;
 

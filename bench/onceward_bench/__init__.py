@@ -1,0 +1,1 @@
+"""The side-by-side benchmark: see bench/run."""

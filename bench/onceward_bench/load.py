@@ -1,0 +1,60 @@
+"""One measurement: wrk against a subject, and the CPU time that the subject used meanwhile."""
+import json
+import re
+import subprocess
+
+from .processes import cpu_seconds
+
+LUA = """
+local mode, body, prefix = "%(mode)s", [[%(body)s]], "%(prefix)s"
+local headers = {["Content-Type"] = "application/json"}
+local n = 0
+function request()
+  n = n + 1
+  if mode == "unique" then headers["Idempotency-Key"] = prefix .. n
+  elseif mode == "same" then headers["Idempotency-Key"] = prefix .. "same"
+  elseif mode == "race" then headers["Idempotency-Key"] = prefix .. math.floor((n - 1) / 64)
+  elseif mode == "fifth" then
+    if n %% 5 ~= 0 then headers["Idempotency-Key"] = prefix .. n
+    else headers["Idempotency-Key"] = prefix .. (n - 4) end
+  end
+  return wrk.format("POST", "/orders", headers, body)
+end
+function done(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format("RESULT %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
+    e.connect + e.read + e.write + e.timeout + e.status,
+    latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
+end
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def body_text(size):
+    """An order of about so many bytes."""
+    order = {"customerId": "c-1234567", "amount": 19.90, "currency": "EUR", "note": ""}
+    order["note"] = "x" * max(0, size - len(json.dumps(order)))
+    return json.dumps(order)
+
+
+def measure(processes, case, run_number, seconds):
+    subject = case.subject
+    script = processes.path("wrk.lua", LUA % {"mode": case.keys, "body": body_text(case.body), "prefix": f"r{run_number}-"})
+    pid = processes.running[subject].pid
+    scheme = "https" if subject.endswith("-tls") else "http"
+    before = cpu_seconds(pid)
+    run = subprocess.run(["wrk", "-t1", f"-c{case.connections}", f"-d{seconds}s", "-s", script,
+                          f"{scheme}://127.0.0.1:{processes.ports[subject]}"],
+                         capture_output=True, text=True, timeout=seconds + 30)
+    used = cpu_seconds(pid) - before
+    found = re.search(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", run.stdout)
+    if not found:
+        raise Failed(f"wrk failed: {run.stdout} {run.stderr}")
+    requests, duration, errors, p50, p99, p999 = map(int, found.groups())
+    if errors or requests == 0:
+        raise Failed(f"{errors} of {requests} requests failed")
+    return {"rps": requests / (duration / 1e6), "cpu_us": used * 1e6 / requests,
+            "p50_ms": p50 / 1000, "p99_ms": p99 / 1000, "p999_ms": p999 / 1000}

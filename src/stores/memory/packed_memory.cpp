@@ -1,0 +1,75 @@
+#include "stores/memory/packed_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace onceward::memory {
+namespace {
+
+constexpr std::size_t small_chunk = std::size_t{256} << 10;  // a store with few records stays small
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+char* map(std::size_t bytes) {
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<char*>(mapped);
+}
+
+// A huge page must begin at a multiple of its size: more is mapped than needed and the ends are cut off.
+char* map_huge_page() {
+  char* mapped = map(2 * huge_page);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+  if (before != 0) ::munmap(mapped, before);
+  char* aligned = mapped + before;
+  ::munmap(aligned + huge_page, huge_page - before);
+  ::madvise(aligned, huge_page, MADV_HUGEPAGE);  // only a wish: without it everything works the same
+  return aligned;
+}
+
+}  // namespace
+
+PackedMemory::~PackedMemory() {
+  for (const Chunk& chunk : chunks_) ::munmap(chunk.data, chunk.bytes);
+}
+
+void PackedMemory::add_chunk() {
+  const bool is_first = chunks_.empty();
+  chunks_.reserve(chunks_.size() + 1);
+  const Chunk chunk = is_first ? Chunk{map(small_chunk), small_chunk} : Chunk{map_huge_page(), huge_page};
+  chunks_.push_back(chunk);
+  next_ = chunk.data;
+  left_ = chunk.bytes;
+}
+
+char* PackedMemory::take(std::size_t bytes) {
+  bytes = taken_bytes(bytes);
+  if (bytes > largest) {
+    void* block = std::malloc(bytes);
+    if (!block) throw std::bad_alloc();
+    return static_cast<char*>(block);
+  }
+  const std::lock_guard lock(mutex_);
+  if (Free*& head = free_[bytes / step]) {
+    Free* block = head;
+    head = block->next;
+    return reinterpret_cast<char*>(block);
+  }
+  // The rest of a chunk is lost: a record's size of two million bytes.
+  if (left_ < bytes) add_chunk();
+  char* block = next_;
+  next_ += bytes;
+  left_ -= bytes;
+  return block;
+}
+
+void PackedMemory::give_back(char* block, std::size_t bytes) {
+  bytes = taken_bytes(bytes);
+  if (bytes > largest) return std::free(block);
+  const std::lock_guard lock(mutex_);
+  free_[bytes / step] = new (block) Free{free_[bytes / step]};
+}
+
+}  // namespace onceward::memory

@@ -1,0 +1,47 @@
+// PackedMemory: room for many small blocks of bytes that live long. Blocks lie side by side in chunks of
+// one huge page each, because a page fault costs as much as everything else that is done for a record,
+// and are reused by size once they are given back; chunks are kept. Any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace onceward::memory {
+
+class PackedMemory {
+ public:
+  PackedMemory() = default;
+  ~PackedMemory();
+  PackedMemory(const PackedMemory&) = delete;
+  PackedMemory& operator=(const PackedMemory&) = delete;
+
+  char* take(std::size_t bytes);
+  void give_back(char* block, std::size_t bytes);  // `bytes` as it was taken
+
+  // What a block of so many bytes really takes.
+  static std::size_t taken_bytes(std::size_t bytes) { return (bytes + step - 1) / step * step; }
+
+ private:
+  static constexpr std::size_t step = 32;
+  static constexpr std::size_t largest = 4096;  // larger ones are the C library's
+  struct Free {
+    Free* next;
+  };
+  struct Chunk {
+    char* data;
+    std::size_t bytes;
+  };
+
+  void add_chunk();
+
+  std::mutex mutex_;
+  std::array<Free*, largest / step + 1> free_{};
+  std::vector<Chunk> chunks_;
+  char* next_ = nullptr;
+  std::size_t left_ = 0;
+};
+
+}  // namespace onceward::memory

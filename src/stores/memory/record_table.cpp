@@ -1,0 +1,156 @@
+#include "stores/memory/record_table.hpp"
+
+#include <cstring>
+
+#include "core/record_codec.hpp"
+#include "core/scope.hpp"
+
+namespace onceward::memory {
+namespace {
+
+constexpr std::size_t scope_at = 9;  // of an encoding
+
+std::uint32_t bytes_of(const Record& record) {
+  std::size_t bytes =
+      sizeof(Record) + sizeof(RequestInfo) + record.request->operation.size() + record.request->tenant.size();
+  for (const Leaf& leaf : record.request->leaves) bytes += sizeof(Leaf) + leaf.pointer.size();
+  return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+RecordTable::~RecordTable() {
+  for (Cell& cell : cells_) empty(cell);
+}
+
+std::size_t RecordTable::place_of(std::uint64_t prefix) const {
+  return static_cast<std::size_t>((prefix * 0x9e3779b97f4a7c15ull) >> 20) & mask();
+}
+
+Scope RecordTable::scope_of(const Cell& cell) {
+  if (!cell.is_packed()) return cell.record()->scope;
+  Scope scope;
+  std::memcpy(scope.data.data(), cell.packed() + scope_at, scope.data.size());
+  return scope;
+}
+
+const RecordTable::Cell* RecordTable::find_cell(const Scope& scope) const {
+  if (cells_.empty()) return nullptr;
+  const std::uint64_t prefix = scope_prefix(scope);
+  for (std::size_t at = place_of(prefix); !cells_[at].is_free(); at = (at + 1) & mask())
+    if (cells_[at].prefix == prefix && scope_of(cells_[at]) == scope) return &cells_[at];
+  return nullptr;
+}
+
+RecordTable::Found RecordTable::find(const Scope& scope) const {
+  Found found;
+  const Cell* cell = find_cell(scope);
+  if (!cell) return found;
+  if (!cell->is_packed()) {
+    found.get_ = cell->record();
+    return found;
+  }
+  Result<Record> unpacked = decode_record({cell->packed(), cell->packed_bytes});
+  if (unpacked) {
+    found.unpacked_ = std::make_unique<Record>(std::move(*unpacked));
+    found.get_ = found.unpacked_.get();
+  } else {
+    found.error_ = unpacked.error();
+  }
+  return found;
+}
+
+void RecordTable::put(const Record& record) {
+  if ((size_ + 1) * 4 > cells_.size() * 3) grow();
+  Cell& cell = cell_for(record.scope);
+  empty(cell);
+  fill(cell, record);
+}
+
+RecordTable::Cell& RecordTable::cell_for(const Scope& scope) {
+  const std::uint64_t prefix = scope_prefix(scope);
+  std::size_t at = place_of(prefix);
+  while (!cells_[at].is_free() && !(cells_[at].prefix == prefix && scope_of(cells_[at]) == scope))
+    at = (at + 1) & mask();
+  return cells_[at];
+}
+
+void RecordTable::fill(Cell& cell, const Record& record) {
+  cell.prefix = scope_prefix(record.scope);
+  if (is_final(record.state)) {
+    thread_local std::string encoding;
+    encoding.clear();
+    encode_record(record, encoding);
+    cell.what = memory_.take(encoding.size());
+    std::memcpy(cell.what, encoding.data(), encoding.size());
+    cell.packed_bytes = static_cast<std::uint32_t>(encoding.size());
+    bytes_ += PackedMemory::taken_bytes(encoding.size());
+    if (encoding.capacity() > (std::size_t{1} << 20)) std::string().swap(encoding);
+  } else {
+    cell.what = new Record(record);
+    cell.open_bytes = bytes_of(record);
+    bytes_ += cell.open_bytes;
+    open_ += record.state == State::released ? 0 : 1;
+  }
+  bytes_ += sizeof(Cell);
+  ++size_;
+}
+
+void RecordTable::empty(Cell& cell) {
+  if (cell.is_free()) return;
+  if (cell.is_packed()) {
+    memory_.give_back(cell.packed(), cell.packed_bytes);
+    bytes_ -= PackedMemory::taken_bytes(cell.packed_bytes);
+  } else {
+    open_ -= cell.record()->state == State::released ? 0 : 1;
+    bytes_ -= cell.open_bytes;
+    delete cell.record();
+  }
+  bytes_ -= sizeof(Cell);
+  --size_;
+  cell = {};
+}
+
+void RecordTable::remove(const Scope& scope) {
+  const Cell* found = find_cell(scope);
+  if (!found) return;
+  auto hole = static_cast<std::size_t>(found - cells_.data());
+  empty(cells_[hole]);
+  // What stands behind the hole and could have stood in it moves up, so that no search ends too early.
+  for (std::size_t at = (hole + 1) & mask(); !cells_[at].is_free(); at = (at + 1) & mask()) {
+    const std::size_t wanted = place_of(cells_[at].prefix);
+    if (((at - wanted) & mask()) < ((at - hole) & mask())) continue;
+    cells_[hole] = cells_[at];
+    cells_[at] = {};
+    hole = at;
+  }
+}
+
+void RecordTable::grow() {
+  std::vector<Cell> old(cells_.empty() ? 16 : cells_.size() * 2);
+  old.swap(cells_);
+  for (const Cell& cell : old) {
+    if (cell.is_free()) continue;
+    std::size_t at = place_of(cell.prefix);
+    while (!cells_[at].is_free()) at = (at + 1) & mask();
+    cells_[at] = cell;
+  }
+}
+
+std::vector<Scope> RecordTable::scopes() const {
+  std::vector<Scope> scopes;
+  scopes.reserve(size_);
+  for (const Cell& cell : cells_)
+    if (!cell.is_free()) scopes.push_back(scope_of(cell));
+  return scopes;
+}
+
+std::vector<Scope> RecordTable::scopes_of(std::uint64_t prefix) const {
+  std::vector<Scope> scopes;
+  if (cells_.empty()) return scopes;
+  for (std::size_t at = place_of(prefix); !cells_[at].is_free(); at = (at + 1) & mask())
+    if (cells_[at].prefix == prefix) scopes.push_back(scope_of(cells_[at]));
+  return scopes;
+}
+
+}  // namespace onceward::memory

@@ -1,0 +1,78 @@
+// RecordTable: the records of one shard, by scope. A record that may still change is kept as it is; a
+// final one, which is nearly all of them, as its encoding in one small block: a third of the memory, and
+// nothing of the request that made it stays allocated. Guarded by its shard's mutex.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "onceward/result.hpp"
+#include "onceward/values.hpp"
+#include "stores/memory/packed_memory.hpp"
+
+namespace onceward::memory {
+
+class RecordTable {
+ public:
+  explicit RecordTable(PackedMemory& memory) : memory_(memory) {}
+  ~RecordTable();
+  RecordTable(const RecordTable&) = delete;
+  RecordTable& operator=(const RecordTable&) = delete;
+
+  // A record found in the table: where it is, or a copy of what it unpacks to.
+  class Found {
+   public:
+    explicit operator bool() const { return get_ != nullptr || error_.has_value(); }
+    const Record* get() const { return get_; }
+    const std::optional<Error>& error() const { return error_; }  // a block that cannot be read (I5)
+
+   private:
+    friend class RecordTable;
+    const Record* get_ = nullptr;
+    std::unique_ptr<Record> unpacked_;
+    std::optional<Error> error_;
+  };
+
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return bytes_; }
+  std::size_t open() const { return open_; }
+
+  Found find(const Scope& scope) const;
+  void put(const Record& record);
+  void remove(const Scope& scope);
+
+  std::vector<Scope> scopes() const;
+  std::vector<Scope> scopes_of(std::uint64_t prefix) const;  // usually one
+
+ private:
+  struct Cell {
+    std::uint64_t prefix = 0;
+    void* what = nullptr;            // a Record, or the bytes of one; null: the cell is free
+    std::uint32_t packed_bytes = 0;  // 0: it is a Record
+    std::uint32_t open_bytes = 0;
+
+    bool is_free() const { return what == nullptr; }
+    bool is_packed() const { return packed_bytes != 0; }
+    Record* record() const { return static_cast<Record*>(what); }
+    char* packed() const { return static_cast<char*>(what); }
+  };
+
+  std::size_t mask() const { return cells_.size() - 1; }
+  std::size_t place_of(std::uint64_t prefix) const;
+  static Scope scope_of(const Cell& cell);
+  const Cell* find_cell(const Scope& scope) const;
+  Cell& cell_for(const Scope& scope);  // the record's, or a free one
+  void fill(Cell& cell, const Record& record);
+  void empty(Cell& cell);
+  void grow();
+
+  PackedMemory& memory_;
+  std::vector<Cell> cells_;  // a power of two, or none
+  std::size_t size_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t open_ = 0;
+};
+
+}  // namespace onceward::memory
