@@ -60,7 +60,8 @@ std::shared_ptr<const Rules> make_rules() {
 
 // What each path must have done; a count of something else would be worth nothing.
 bool is_as_named(Path path, const ScriptedKernel& kernel, std::size_t requests) {
-  if (kernel.answered != requests || !kernel.last_answer.starts_with("HTTP/1.1 201 Created\r\n")) return false;
+  if (kernel.answered != requests || !kernel.last_answer.starts_with("HTTP/1.1 201 Created\r\n"))
+    return false;
   const bool guarded = kernel.last_answer.find("Onceward-Operation-Id: ") != std::string::npos;
   switch (path) {
     case Path::pass_through:

@@ -29,7 +29,9 @@ ScriptedKernel* kernel = nullptr;
 std::array<Descriptor, descriptors> table;
 bool accepted = false;
 
-Descriptor* of(int fd) { return fd >= 0 && fd < descriptors ? &table[static_cast<std::size_t>(fd)] : nullptr; }
+Descriptor* of(int fd) {
+  return fd >= 0 && fd < descriptors ? &table[static_cast<std::size_t>(fd)] : nullptr;
+}
 
 int any_descriptor() { return ::open("/dev/null", O_RDWR | O_CLOEXEC); }
 
