@@ -1,7 +1,7 @@
 # The front door. Every target installs the Debian packages it misses (as root or with sudo).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-quick test-tsan simulate fuzz powercut bench lint format clean
+.PHONY: help run build test test-quick test-tsan simulate fuzz powercut bench bench-quick lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,10 +40,15 @@ powercut: ## cut the power of a mounted image again and again (root, loop device
 	@scripts/build release all
 	@tests/powercut/run
 
-bench: ## compare with nginx and haproxy in one run
+bench: ## compare with nginx, haproxy and node peers in one run (15 minutes), into docs/benchmarks
 	@scripts/install-deps build test bench
-	@scripts/build release all
-	@bench/run
+	@scripts/build release onceward
+	@bench/run --output comparison
+
+bench-quick: ## only the cases of the budget (3 minutes)
+	@scripts/install-deps build test bench
+	@scripts/build release onceward
+	@bench/run --quick
 
 lint: ## clang-format and clang-tidy
 	@scripts/install-deps build test lint

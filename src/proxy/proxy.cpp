@@ -6,6 +6,7 @@
 #include "core/key.hpp"
 #include "core/probe_target.hpp"
 #include "core/scope.hpp"
+#include "http/request_writer.hpp"
 #include "proxy/call.hpp"
 #include "proxy/derived_key.hpp"
 #include "proxy/forwarded_head.hpp"
