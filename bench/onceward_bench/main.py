@@ -8,6 +8,7 @@ from .cases import CASES
 from .load import Failed, measure
 from .processes import Processes, Refused
 from .report import machine, print_table, rows_of, write
+from .scale import purge, scale
 from .servers import start_upstream
 from .subjects import Subjects
 
@@ -21,6 +22,8 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true", help="only the cases of the budget, within three minutes")
     parser.add_argument("--minutes", type=float, help="stop beginning rounds after this long (15; quick: 3)")
     parser.add_argument("--case", action="append", help="only cases whose name contains this, and nginx; repeatable")
+    parser.add_argument("--scale", type=int, metavar="RECORDS", help="instead: the cost per request with so many records")
+    parser.add_argument("--purge", action="store_true", help="instead: the p99 while records are purged")
     parser.add_argument("--output", help="write NAME.json and NAME.svg to docs/benchmarks")
     options = parser.parse_args(arguments)
     options.minutes = options.minutes or (3 if options.quick else 15)
@@ -75,6 +78,10 @@ def run_rounds(processes, cases, options, deadline):
 
 def main(arguments=None):
     options = parse(arguments)
+    if options.scale:
+        return scale(ROOT, options.scale, options.seconds)
+    if options.purge:
+        return purge(ROOT, options.seconds)
     deadline = time.monotonic() + options.minutes * 60
     cases = chosen(options)
     processes = Processes(ROOT)

@@ -79,8 +79,10 @@ backend b
             return f"postgres://onceward@127.0.0.1:{start_postgres(self.processes)}/onceward", "disk"
         return "memory", "disk"
 
-    def start_onceward(self, name, kind, variant, ttl="10m"):
-        store, durability = self.store_of(name, kind, variant)
+    def start_onceward(self, name, kind, variant="", ttl="10m", store=None):
+        durability = "disk"
+        if not store:
+            store, durability = self.store_of(name, kind, variant)
         port = free_port()
         tls = ""
         if variant == "tls":

@@ -1,5 +1,6 @@
 // `onceward serve`: runs until told to stop. Signals are taken by the main thread alone.
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -73,6 +74,14 @@ void reload(Runtime& runtime, const ServeOptions& options, Log& log) {
   notify_service_manager("READY=1");
 }
 
+// Each connection is a descriptor; the usual soft limit of 1024 is for programs that use select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // if not, there are fewer connections, and accept() says so
+}
+
 int serve(const Config& config, const ServeOptions& options, const sigset_t& signals) {
   Log log({.level = level_from(options.log_level),
            .access = options.access_log,
@@ -114,6 +123,7 @@ int run_serve(const ServeOptions& options) {
   for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
 
   const std::expected<Config, ConfigErrors> config = load_config_file(options.config_file, options.flags);
   if (!config) {

@@ -51,7 +51,7 @@ class MemoryStore final : public Store {
       reply.value = Error{Errc::refused, "the memory store is full"};
       return true;
     }
-    if (step.next) put(shard, *step.next, !found);
+    if (step.next) put(shard, std::move(*step.next), !found);
     reply.value = std::move(step.reply);
     return true;
   }
@@ -183,17 +183,17 @@ class MemoryStore final : public Store {
       return true;
     }
     Step step = transition(found.get(), event, clock_.now());
-    if (step.next) put(shard, *step.next, false);
+    if (step.next) put(shard, std::move(*step.next), false);
     reply.value = std::move(step.reply);
     return true;
   }
 
-  void put(Shard& shard, const Record& next, bool is_new) {
+  void put(Shard& shard, Record next, bool is_new) {
     if (const auto at = due_at(next)) {
       shard.due.push_back({*at, scope_prefix(next.scope)});
       std::push_heap(shard.due.begin(), shard.due.end());
     }
-    shard.records.put(next);
+    shard.records.put(std::move(next));
     if (is_new) records_.fetch_add(1, std::memory_order_relaxed);
   }
 

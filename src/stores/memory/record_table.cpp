@@ -1,6 +1,7 @@
 #include "stores/memory/record_table.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "core/record_codec.hpp"
 #include "core/scope.hpp"
@@ -60,11 +61,11 @@ RecordTable::Found RecordTable::find(const Scope& scope) const {
   return found;
 }
 
-void RecordTable::put(const Record& record) {
+void RecordTable::put(Record record) {
   if ((size_ + 1) * 4 > cells_.size() * 3) grow();
   Cell& cell = cell_for(record.scope);
   empty(cell);
-  fill(cell, record);
+  fill(cell, std::move(record));
 }
 
 RecordTable::Cell& RecordTable::cell_for(const Scope& scope) {
@@ -75,7 +76,7 @@ RecordTable::Cell& RecordTable::cell_for(const Scope& scope) {
   return cells_[at];
 }
 
-void RecordTable::fill(Cell& cell, const Record& record) {
+void RecordTable::fill(Cell& cell, Record record) {
   cell.prefix = scope_prefix(record.scope);
   if (is_final(record.state)) {
     thread_local std::string encoding;
@@ -87,10 +88,10 @@ void RecordTable::fill(Cell& cell, const Record& record) {
     bytes_ += PackedMemory::taken_bytes(encoding.size());
     if (encoding.capacity() > (std::size_t{1} << 20)) std::string().swap(encoding);
   } else {
-    cell.what = new Record(record);
     cell.open_bytes = bytes_of(record);
     bytes_ += cell.open_bytes;
     open_ += record.state == State::released ? 0 : 1;
+    cell.what = new Record(std::move(record));
   }
   bytes_ += sizeof(Cell);
   ++size_;

@@ -40,7 +40,7 @@ class RecordTable {
   std::size_t open() const { return open_; }
 
   Found find(const Scope& scope) const;
-  void put(const Record& record);
+  void put(Record record);
   void remove(const Scope& scope);
 
   std::vector<Scope> scopes() const;
@@ -64,7 +64,7 @@ class RecordTable {
   static Scope scope_of(const Cell& cell);
   const Cell* find_cell(const Scope& scope) const;
   Cell& cell_for(const Scope& scope);  // the record's, or a free one
-  void fill(Cell& cell, const Record& record);
+  void fill(Cell& cell, Record record);
   void empty(Cell& cell);
   void grow();
 
