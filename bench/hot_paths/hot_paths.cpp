@@ -81,8 +81,9 @@ int run(Path path, std::size_t requests) {
   Metrics metrics({}, 1);
   const std::unique_ptr<Store> store = make_memory_store(clock);
   Engine engine(*store, clock, random);
+  Quotas quotas(clock);
   net::Worker worker;
-  Proxy proxy({engine, *store, clock, random, log, metrics}, worker, 0);
+  Proxy proxy({engine, *store, clock, random, log, metrics, quotas}, worker, 0);
 
   ScriptedKernel kernel;
   kernel.answer = upstream_answer;

@@ -15,7 +15,7 @@ class Subjects:
         self.processes = processes
         self.upstream = upstream
         self.root = processes.root
-        self.onceward = os.path.join(self.root, "build/release/onceward")
+        self.onceward = os.environ.pop("ONCEWARD_BINARY", os.path.join(self.root, "build/release/onceward"))
 
     def start(self, name):
         kind, _, variant = name.partition("-")
