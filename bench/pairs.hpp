@@ -128,11 +128,13 @@ inline Figures figures_of(Job& job) {
 inline Figures print(const char* what, std::size_t in_flight, Job& job) {
   const Figures f = figures_of(job);
   const auto done = static_cast<double>(std::max<std::uint64_t>(job.done, 1));
-  std::printf(
-      "%-6s %4zu in flight  %9.0f pairs/s  %6.2f us cpu/pair  p50 %7.0f us  p99 %7.0f us  %6.0f bytes/pair  "
-      "%5.1f writes/batch\n",
-      what, in_flight, f.pairs_per_s, f.cpu_us, f.p50_us, f.p99_us, static_cast<double>(job.bytes) / done,
-      2 * done / static_cast<double>(std::max<std::uint64_t>(job.batches, 1)));
+  std::printf("%-6s %4zu in flight  %9.0f pairs/s  %6.2f us cpu/pair  p50 %7.0f us  p99 %7.0f us", what,
+              in_flight, f.pairs_per_s, f.cpu_us, f.p50_us, f.p99_us);
+  if (job.batches > 0) {
+    std::printf("  %6.0f bytes/pair  %5.1f writes/batch", static_cast<double>(job.bytes) / done,
+                2 * done / static_cast<double>(job.batches));
+  }
+  std::printf("\n");
   std::fflush(stdout);
   return f;
 }
