@@ -1,10 +1,10 @@
 # The front door. Every target installs the Debian packages it misses (as root or with sudo).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-quick test-tsan simulate fuzz powercut bench bench-quick lint format clean
+.PHONY: help run build library build-examples test test-quick test-tsan simulate fuzz powercut bench bench-quick lint format clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build, then run the proxy with the embedded store in front of the demo order service
 	build/release/onceward demo --keep --store file:./onceward-data
@@ -12,6 +12,14 @@ run: build ## build, then run the proxy with the embedded store in front of the 
 build: ## build the program: build/release/onceward
 	@scripts/install-deps build test
 	@scripts/build release onceward
+
+library: ## build what `cmake --install build/release` installs: the program and the C++ library
+	@scripts/install-deps build test
+	@scripts/build release onceward onceward_static onceward_shared
+
+build-examples: ## build the example services: build/release/examples
+	@scripts/install-deps build test
+	@scripts/build release onceward orders-easy orders-mature orders-production payments
 
 test: ## build and run everything that is checked on every change
 	@scripts/install-deps build test

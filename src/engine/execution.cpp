@@ -4,7 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/await.hpp"
-#include "core/scope.hpp"
+#include "engine/claim_request.hpp"
 
 namespace onceward {
 namespace {
@@ -33,13 +33,6 @@ Task<Result<T>> timed(EngineObserver* observer, const Clock& clock, Executor& ex
   if (observer) observer->store_answered(verb, clock.mono() - began, !result && is_failure(result.error()));
   co_return result;
 }
-
-// Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have sent
-// something although its doubt is gone: its answer was lost, and an operator has since resolved the record as
-// released. The upstream, which is trusted to know an operation again, still has that epoch's answer and
-// would give it to whatever request came next under the same operation (I8), so the key stays with its
-// request.
-bool may_unbind(const ClaimRequest& request, Epoch epoch) { return epoch == 1 || !request.take_unknown; }
 
 bool may_run_again(const Record& record, const Policy& policy) {
   switch (record.state) {
@@ -180,21 +173,7 @@ void Engine::Execution::leave_admission() {
 
 Task<Result<ClaimReply>> Engine::Execution::claim() {
   const Policy& policy = *command_.policy;
-  std::array<std::uint8_t, 18> chance;
-  engine_.random_.fill(chance);
-  request_.scope = command_.scope;
-  std::copy_n(chance.begin(), request_.owner.data.size(), request_.owner.data.begin());
-  request_.operation_id = make_operation_id(command_.scope, engine_.clock_.now(),
-                                            static_cast<std::uint16_t>(chance[16] | chance[17] << 8));
-  request_.start = State::processing;
-  request_.fingerprint = command_.fingerprint;
-  request_.request = command_.request;
-  request_.lease = policy.lease;
-  request_.max_hold = policy.max_hold;
-  request_.ttl = policy.ttl;
-  request_.receipt_ttl = policy.receipt_ttl;
-  request_.take_unknown = policy.on_unknown == OnUnknown::forward;
-
+  request_ = claim_request(command_, State::processing, engine_.clock_, engine_.random_);
   asked_at_ = engine_.clock_.mono();
   const auto ask = [this] {
     return timed<ClaimReply>(command_.observer, engine_.clock_, executor_, "claim",

@@ -1,0 +1,33 @@
+// What a Finish shares between its copies: the handover to the engine, and the effect as the caller gave
+// it, which may be larger than what is kept.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "library/pending_work.hpp"
+#include "onceward/engine.hpp"
+
+namespace onceward::api {
+
+class Finish::State {
+ public:
+  State(std::shared_ptr<Delivery> delivery, std::size_t max_response, std::shared_ptr<Effect> given)
+      : delivery_(std::move(delivery)), max_response_(max_response), given_(std::move(given)) {}
+  ~State() { finish(Effect::unknown("the work ended without saying how")); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void finish(Effect effect);
+
+ private:
+  std::shared_ptr<Delivery> delivery_;
+  std::size_t max_response_;
+  std::shared_ptr<Effect> given_;  // read by whoever words the outcome, after the handover
+  std::atomic<bool> finished_{false};
+};
+
+// A value as records keep it.
+Response kept_response(const Effect& effect, std::size_t max_response);
+
+}  // namespace onceward::api
