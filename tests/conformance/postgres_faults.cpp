@@ -1,6 +1,9 @@
 // What a PostgreSQL server, or the way to it, can do to the store: after each fault no verb has reported a
 // false success (I10), and the store works again by itself.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -206,6 +209,25 @@ TEST_F(PostgresFaults, a_server_that_is_away_refuses_at_once_and_says_why) {
   EXPECT_FALSE(store->health().ready);
   EXPECT_NE(store->health().message.find("refused"), std::string::npos) << store->health().message;
   EXPECT_EQ((store->health().message + reply.error().message).find("geheim"), std::string::npos);
+}
+
+TEST_F(PostgresFaults, a_host_that_says_nothing_does_not_keep_the_next_one_from_being_tried) {
+  // The kernel takes connections to it; nobody ever answers.
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  ASSERT_EQ(::bind(silent, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+  ASSERT_EQ(::listen(silent, 100), 0);
+  ASSERT_EQ(::getsockname(silent, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+  const std::size_t at = direct_.find('@') + 1;
+  const std::string url = direct_.substr(0, at) + "127.0.0.1:" + std::to_string(ntohs(address.sin_port)) +
+                          "," + direct_.substr(at);
+  const auto store = open(url, "?connect_timeout=300ms");
+  const auto reply = claim(*store, request_for("silent", "o"));
+  EXPECT_TRUE(reply) << reply.error().message;
+  ::close(silent);
 }
 
 TEST_F(PostgresFaults, a_missing_schema_is_named_unless_the_store_may_make_it) {

@@ -104,10 +104,11 @@ bool Connector::pause() {
 }
 
 Result<Connected> Connector::connect(const Wish& wish) {
-  const MonoTime deadline = net::Worker::now() + url_.connect_timeout;
   const ConnectionSettings& settings = wish.role == Role::listener ? url_.listener : url_.server;
-  Result<Session> session = Session::connect(settings, stop_, deadline);
+  std::size_t& first = wish.role == Role::listener ? first_listener_ : first_server_;
+  Result<Session> session = Session::connect(settings, stop_, url_.connect_timeout, first);
   if (!session) return session.error();
+  const MonoTime deadline = net::Worker::now() + url_.connect_timeout;
   const Result<bool> pooled = is_pooled(*session, deadline);
   if (!pooled) return pooled.error();
   ServerFacts facts{*pooled, ""};

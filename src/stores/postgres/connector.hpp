@@ -59,6 +59,8 @@ class Connector {
   std::deque<Wish> wishes_;  // guarded by mutex_
   bool ending_ = false;      // guarded by mutex_
   int failures_ = 0;
+  std::size_t first_server_ = 0;  // the host that answered last
+  std::size_t first_listener_ = 0;
   std::minstd_rand chance_;
   std::thread thread_;
 };

@@ -117,7 +117,8 @@ void Pipeline::take_notifications() {
 
 void Pipeline::on_notice(void* self, const PGresult* notice) {
   auto* pipeline = static_cast<Pipeline*>(self);
-  if (is_unreplicated_commit(server_error(notice))) pipeline->head_unreplicated_ = true;
+  if (!pipeline->in_flight_.empty() && is_unreplicated_commit(server_error(notice)))
+    pipeline->head_unreplicated_ = true;
 }
 
 // Everything in flight may or may not have been committed (I10).

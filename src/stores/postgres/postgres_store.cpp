@@ -118,7 +118,8 @@ Result<std::string> migrate_postgres(const std::string& text) {
   const Result<PostgresUrl> url = parse_postgres_url(text);
   if (!url) return url.error();
   const StopSignal never;
-  Result<Session> session = Session::connect(url->server, never, net::Worker::now() + url->connect_timeout);
+  std::size_t first = 0;
+  Result<Session> session = Session::connect(url->server, never, url->connect_timeout, first);
   if (!session) return session.error();
   const Result<SchemaChange> change = ensure_schema(*session, true, net::Worker::now() + migration_time);
   if (!change) return change.error();

@@ -23,37 +23,34 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string list;
-  for (std::size_t i = 0; i < parts.size(); ++i) list += (i ? "," : "") + parts[i];
-  return list;
+ConnectionSettings with_place(ConnectionSettings settings, const std::string& host,
+                              const std::string& address, const std::string& port) {
+  settings.set("host", host);
+  settings.set("hostaddr", address);
+  settings.set("port", port);
+  return settings;
 }
 
-// Every address of every host becomes a host of its own, so that libpq tries them all and looks up none.
-ConnectionSettings with_addresses(ConnectionSettings settings) {
-  if (settings.get("host").empty() || !settings.get("hostaddr").empty()) return settings;
+// One for every address of every host. libpq would look names up itself, blocking, and a host that is silent
+// would take the time of all that follow it.
+std::vector<ConnectionSettings> places(const ConnectionSettings& settings) {
+  if (settings.get("host").empty() || !settings.get("hostaddr").empty()) return {settings};
+  std::vector<ConnectionSettings> found;
   const std::vector<std::string> hosts = split(settings.get("host"));
   const std::vector<std::string> ports = split(settings.get("port"));
-  std::vector<std::string> all_hosts, all_addresses, all_ports;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::string& port = ports.size() == hosts.size() ? ports[i] : ports.front();
-    std::vector<std::string> addresses{""};  // a socket's folder, or a name that libpq may fail on itself
-    if (!hosts[i].empty() && hosts[i][0] != '/') {
-      if (const auto found = net::resolve_address(hosts[i], port.empty() ? "5432" : port, false)) {
-        addresses.clear();
-        for (const net::SocketAddress& address : *found) addresses.push_back(net::address_text(address));
-      }
+    const bool is_socket = hosts[i].empty() || hosts[i][0] == '/';
+    if (is_socket) {
+      found.push_back(with_place(settings, hosts[i], "", port));
+      continue;
     }
-    for (const std::string& address : addresses) {
-      all_hosts.push_back(hosts[i]);
-      all_addresses.push_back(address);
-      all_ports.push_back(port);
-    }
+    const auto addresses = net::resolve_address(hosts[i], port.empty() ? "5432" : port, false);
+    if (!addresses) continue;
+    for (const net::SocketAddress& address : *addresses)
+      found.push_back(with_place(settings, hosts[i], net::address_text(address), port));
   }
-  settings.set("host", joined(all_hosts));
-  settings.set("hostaddr", joined(all_addresses));
-  settings.set("port", joined(all_ports));
-  return settings;
+  return found;
 }
 
 ConnectionPtr start(const ConnectionSettings& settings) {
@@ -93,9 +90,25 @@ Result<Done> Session::wait(short events, MonoTime deadline) const {
   return Done{};
 }
 
-Result<Session> Session::connect(const ConnectionSettings& settings, const StopSignal& stop,
-                                 MonoTime deadline) {
-  Session session(start(with_addresses(settings)), stop);
+Result<Session> Session::connect(const ConnectionSettings& settings, const StopSignal& stop, Duration timeout,
+                                 std::size_t& first) {
+  const std::vector<ConnectionSettings> all = places(settings);
+  Error last{Errc::unavailable, "postgres: no address found for " + settings.get("host")};
+  for (std::size_t i = 0; i < all.size() && !stop.is_set(); ++i) {
+    const std::size_t at = (first + i) % all.size();
+    Result<Session> session = connect_to(all[at], stop, net::Worker::now() + timeout);
+    if (session) {
+      first = at;
+      return session;
+    }
+    last = session.error();
+  }
+  return last;
+}
+
+Result<Session> Session::connect_to(const ConnectionSettings& place, const StopSignal& stop,
+                                    MonoTime deadline) {
+  Session session(start(place), stop);
   PGconn* connection = session.get();
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
   if (!connection || PQstatus(connection) == CONNECTION_BAD) return session.error();

@@ -28,9 +28,11 @@ class StopSignal {
 
 class Session {
  public:
-  // May block in the look-up of names; the connection itself is bounded by the deadline.
-  static Result<Session> connect(const ConnectionSettings& settings, const StopSignal& stop,
-                                 MonoTime deadline);
+  // Tries every address of every host in turn, each for as long as `timeout`, beginning with the one that
+  // `first` says, and leaves there the one that answered: after a failover a dead host costs its time once.
+  // May block in the look-up of names.
+  static Result<Session> connect(const ConnectionSettings& settings, const StopSignal& stop, Duration timeout,
+                                 std::size_t& first);
 
   // One or more statements without parameters; the rows of the last.
   Result<ResultPtr> run(const char* sql, MonoTime deadline);
@@ -44,6 +46,8 @@ class Session {
  private:
   Session(ConnectionPtr connection, const StopSignal& stop)
       : connection_(std::move(connection)), stop_(&stop) {}
+  static Result<Session> connect_to(const ConnectionSettings& place, const StopSignal& stop,
+                                    MonoTime deadline);
   Result<Done> wait(short events, MonoTime deadline) const;
   Error error() const;
 
