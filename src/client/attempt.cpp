@@ -15,7 +15,7 @@ Attempt lost(std::string reason) { return {Attempt::Kind::lost, {}, std::move(re
 // An idle connection may have been closed by the server just now; if the kernel took nothing, a new one is
 // used.
 Task<Attempt> send(http::Upstream& upstream, const WireRequest& request, http::Lease& lease,
-                   MonoTime deadline) {
+                   MonoTime deadline, const bool* stopped) {
   lease = upstream.checkout_idle();
   Sent sent = Sent::nothing_left;
   if (lease) sent = co_await lease.send(request.head, request.body, deadline);
@@ -23,6 +23,7 @@ Task<Attempt> send(http::Upstream& upstream, const WireRequest& request, http::L
     Result<http::Lease> connected = co_await upstream.connect(deadline);
     if (!connected) co_return not_sent(connected.error().message);
     lease = std::move(*connected);
+    if (stopped && *stopped) co_return not_sent("stopped before anything was sent");
     sent = co_await lease.send(request.head, request.body, deadline);
   }
   if (sent == Sent::nothing_left) co_return not_sent("the connection was closed before anything was sent");
@@ -72,8 +73,8 @@ Task<Attempt> receive(const WireRequest& request, std::size_t body_bytes_max, ht
 }  // namespace
 
 Task<Attempt> make_attempt(http::Upstream& upstream, const WireRequest& request, std::size_t body_bytes_max,
-                           http::Lease& lease, MonoTime deadline) {
-  Attempt attempt = co_await send(upstream, request, lease, deadline);
+                           http::Lease& lease, MonoTime deadline, const bool* stopped) {
+  Attempt attempt = co_await send(upstream, request, lease, deadline, stopped);
   if (attempt.kind == Attempt::Kind::answered)
     attempt = co_await receive(request, body_bytes_max, lease, deadline);
   lease = {};

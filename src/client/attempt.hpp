@@ -21,8 +21,9 @@ struct Attempt {
   std::string reason = {};  // of no answer
 };
 
-// `lease` is the caller's, so that it can be closed from outside while this waits.
+// `lease` is the caller's, so that it can be closed from outside while this waits; until there is one,
+// `stopped` says that nothing is to be sent any more.
 Task<Attempt> make_attempt(http::Upstream& upstream, const WireRequest& request, std::size_t body_bytes_max,
-                           http::Lease& lease, MonoTime deadline);
+                           http::Lease& lease, MonoTime deadline, const bool* stopped = nullptr);
 
 }  // namespace onceward::client

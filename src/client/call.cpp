@@ -62,8 +62,8 @@ Task<Attempt> Call::attempt(Origin& origin, std::optional<Duration>& blocked) {
     co_return Attempt{Attempt::Kind::not_sent, {}, "too many failures: the server is left alone for a while"};
   const MonoTime deadline = std::min<MonoTime>(Worker::now() + options_.retry.attempt_timeout,
                                                progress_.started + options_.retry.deadline);
-  Attempt made =
-      co_await make_attempt(*origin.upstream, request_, options_.max_response_bytes, lease_, deadline);
+  Attempt made = co_await make_attempt(*origin.upstream, request_, options_.max_response_bytes, lease_,
+                                       deadline, &stopped_);
   ++outcome_.attempts;
   tell(origin, made);
   co_return made;
