@@ -22,7 +22,7 @@ build-examples: ## build the example services: build/release/examples
 	@scripts/build release onceward orders-easy orders-mature orders-production payments
 
 test: ## build and run everything that is checked on every change
-	@scripts/install-deps build test
+	@scripts/install-deps build test browser
 	@scripts/test
 
 test-quick: ## unit tests and conformance only, in the release build
