@@ -50,17 +50,17 @@ Task<Result<Done>> Link::introduce(const Credentials& credentials, unsigned data
       append_command(commands, {"AUTH", credentials.user, credentials.password});
     }
   }
-  append_command(commands, {"CLIENT", "SETNAME", "onceward"});
   if (database != 0) {
     ++count;
     append_command(commands, {"SELECT", std::to_string(database)});
   }
+  append_command(commands, {"CLIENT", "SETNAME", "onceward"});
   const auto replies = co_await exchange(std::move(commands), count, deadline);
   if (!replies) co_return replies.error();
-  for (const RespReply& reply : *replies) {
-    // A user may lack the right to set a name; nothing depends on it.
-    if (is_error(*reply) && !text_of(*reply).starts_with("NOPERM"))
-      co_return unavailable(to_string(endpoint_) + ": " + std::string(text_of(*reply)));
+  // The last one does not matter: a user may lack the right to set a name.
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    const redisReply& reply = *(*replies)[i];
+    if (is_error(reply)) co_return unavailable(to_string(endpoint_) + ": " + std::string(text_of(reply)));
   }
   co_return Done{};
 }

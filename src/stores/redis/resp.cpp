@@ -5,6 +5,8 @@
 namespace onceward::redis {
 namespace {
 
+constexpr int elements_max = 100'000;
+
 void append_length(std::string& out, char kind, std::size_t length) {
   char buffer[24];
   buffer[0] = kind;
@@ -12,6 +14,19 @@ void append_length(std::string& out, char kind, std::size_t length) {
   *end++ = '\r';
   *end++ = '\n';
   out.append(buffer, end);
+}
+
+// Memory for an array is taken before its elements have come, so what is not ours to expect is refused.
+redisReplyObjectFunctions* bounded_functions(const redisReplyObjectFunctions& usual) {
+  static const redisReplyObjectFunctions original = usual;
+  static redisReplyObjectFunctions bounded = [] {
+    redisReplyObjectFunctions functions = original;
+    functions.createArray = [](const redisReadTask* task, int elements) -> void* {
+      return elements > elements_max ? nullptr : original.createArray(task, elements);
+    };
+    return functions;
+  }();
+  return &bounded;
 }
 
 }  // namespace
@@ -28,7 +43,7 @@ void append_command(std::string& out, std::initializer_list<std::string_view> ar
   append_command(out, std::span(arguments.begin(), arguments.size()));
 }
 
-RespReader::RespReader() : reader_(redisReaderCreate()) {}
+RespReader::RespReader() : reader_(redisReaderCreate()) { reader_->fn = bounded_functions(*reader_->fn); }
 
 void RespReader::feed(std::string_view bytes) { redisReaderFeed(reader_.get(), bytes.data(), bytes.size()); }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "base/task.hpp"
 
@@ -18,13 +19,13 @@ class TaskGroup {
   // Calls it when nothing runs any more, perhaps at once.
   void when_idle(std::function<void()> idle) {
     idle_ = std::move(idle);
-    if (running_ == 0) idle_();
+    if (running_ == 0) std::exchange(idle_, {})();
   }
 
  private:
   Task<> counted(Task<> task) {
     co_await std::move(task);
-    if (--running_ == 0 && idle_) idle_();
+    if (--running_ == 0 && idle_) std::exchange(idle_, {})();
   }
   std::size_t running_ = 0;
   std::function<void()> idle_;
