@@ -1,4 +1,5 @@
 """One measurement: wrk against a subject, and the CPU time that the subject used meanwhile."""
+import http.client
 import json
 import re
 import subprocess
@@ -40,8 +41,18 @@ def body_text(size):
     return json.dumps(order)
 
 
+def run_once(port, key, body):
+    """The first request of a key that is then only replayed: peers refuse duplicates of one that still runs."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("POST", "/orders", body, {"Content-Type": "application/json", "Idempotency-Key": key})
+    connection.getresponse().read()
+    connection.close()
+
+
 def measure(processes, case, run_number, seconds):
     subject = case.subject
+    if case.keys == "same":
+        run_once(processes.ports[subject], f"r{run_number}-same", body_text(case.body))
     script = processes.path("wrk.lua", LUA % {"mode": case.keys, "body": body_text(case.body), "prefix": f"r{run_number}-"})
     pid = processes.running[subject].pid
     scheme = "https" if subject.endswith("-tls") else "http"

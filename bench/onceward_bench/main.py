@@ -1,6 +1,7 @@
 """Runs the cases in interleaved rounds within a bounded time."""
 import argparse
 import os
+import subprocess
 import sys
 import time
 
@@ -44,7 +45,7 @@ def start_subjects(processes, cases):
     for name in dict.fromkeys(case.subject for case in cases):
         try:
             subjects.start(name)
-        except (Refused, OSError) as why:
+        except (Refused, OSError, subprocess.SubprocessError) as why:
             refused[name] = str(why)
             print(f"bench: SKIPPED {name}: {why}", file=sys.stderr)
     return refused

@@ -2,6 +2,7 @@
 import os
 import pwd
 import subprocess
+import time
 
 from .processes import Refused, free_port
 
@@ -53,5 +54,11 @@ def start_postgres(processes):
     port = free_port()
     processes.start("postgres-server", [f"{programs}/postgres", "-D", data, "-p", str(port), "-k", "",
                                         "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"], port, **owner)
-    subprocess.run([f"{programs}/createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "onceward", "onceward"], check=True)
+    create = [f"{programs}/createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "onceward", "onceward"]
+    end = time.monotonic() + 15
+    # It listens before it takes connections.
+    while (made := subprocess.run(create, capture_output=True, text=True)).returncode != 0:
+        if time.monotonic() > end:
+            raise Refused(made.stderr.strip()[-200:])
+        time.sleep(0.2)
     return port

@@ -1,6 +1,6 @@
 // RecordTable: the records of one shard, by scope. A record that may still change is kept as it is; a
-// final one, which is nearly all of them, as its encoding in one small block: a third of the memory, and
-// nothing of the request that made it stays allocated. Guarded by its shard's mutex.
+// final one, which is nearly all of them, as its encoding in one small block, and nothing of the
+// request that made it stays allocated. Guarded by its shard's mutex.
 #pragma once
 
 #include <cstdint>
