@@ -114,7 +114,7 @@ TEST_F(PostgresFaults, eight_threads_racing_on_the_same_keys_get_one_grant_each)
 TEST_F(PostgresFaults, no_verb_reports_a_false_success_while_its_sessions_are_killed) {
   const auto store = open(direct_, "?connections=3");
   std::atomic<bool> done{false};
-  std::atomic<int> uncertain{0};
+  std::atomic<int> failed{0};
   std::jthread killer([&] {
     while (!done) {
       link_->run(
@@ -133,12 +133,12 @@ TEST_F(PostgresFaults, no_verb_reports_a_false_success_while_its_sessions_are_ki
     std::vector<std::jthread> threads;
     for (std::size_t t = 0; t < said.size(); ++t) {
       threads.emplace_back([&, t] {
-        for (int i = 0; i < 40 || (uncertain == 0 && i < 2000); ++i) {
+        for (int i = 0; i < 60; ++i) {
           Said one{request_for("kill" + std::to_string(t) + "." + std::to_string(i), "o"), {}, false};
           const auto reply = claim(*store, one.request);
           if (!reply) {
             one.claim = reply.error().code;
-            uncertain += reply.error().code == Errc::unavailable;
+            ++failed;
           } else {
             one.completed = complete(*store, reply->record).has_value();
           }
@@ -149,7 +149,7 @@ TEST_F(PostgresFaults, no_verb_reports_a_false_success_while_its_sessions_are_ki
   }
   done = true;
   killer.join();
-  EXPECT_GT(uncertain, 0) << "the fault never struck";
+  EXPECT_GT(failed, 0) << "the fault never struck";
   ASSERT_TRUE(eventually([&] { return stats(*store).has_value(); }));
   ASSERT_TRUE(eventually([&] { return lookup(*store, Scope{}).error().code == Errc::not_found; }));
   for (const auto& thread : said) {
@@ -160,6 +160,30 @@ TEST_F(PostgresFaults, no_verb_reports_a_false_success_while_its_sessions_are_ki
       if (one.claim == Errc::refused) EXPECT_FALSE(found) << "refused means that nothing was written";
     }
   }
+}
+
+TEST_F(PostgresFaults, a_session_that_is_killed_in_the_middle_of_a_verb_leaves_its_outcome_open) {  // I10
+  const auto store = open(direct_);
+  const auto wanted = request_for("middle", "o");
+  ASSERT_TRUE(eventually([&] { return store->health().ready; }));
+  ServerLink holder(direct_);
+  holder.run("BEGIN");
+  holder.run("LOCK TABLE onceward.records IN EXCLUSIVE MODE");
+  std::optional<Errc> said;
+  {
+    std::jthread asker([&] {
+      const auto reply = claim(*store, wanted);
+      if (!reply) said = reply.error().code;
+    });
+    EXPECT_TRUE(eventually([&] {
+      return link_->run(
+                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                 "WHERE application_name = 'onceward' AND wait_event_type = 'Lock'") != "0";
+    }));
+  }
+  holder.run("COMMIT");
+  EXPECT_EQ(said, Errc::unavailable);
+  EXPECT_TRUE(eventually([&] { return claim(*store, wanted).has_value(); }));
 }
 
 TEST_F(PostgresFaults, a_commit_that_fails_after_the_answer_is_no_success) {

@@ -24,7 +24,7 @@ struct PostgresUrl {
   bool has_own_listener = false;
   bool listen = true;
   bool migrate = true;
-  std::size_t connections = 4;
+  std::size_t connections = 8;
   Duration timeout{5000};          // of a verb
   Duration connect_timeout{5000};  // of one attempt
   std::string shown;               // without password

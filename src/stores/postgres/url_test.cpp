@@ -16,7 +16,7 @@ TEST(PostgresUrl, is_libpqs_with_what_a_store_needs_by_default) {
   EXPECT_EQ(url->server.get("dbname"), "app");
   EXPECT_EQ(url->server.get("sslmode"), "verify-full");
   EXPECT_EQ(url->server.get("target_session_attrs"), "read-write");
-  EXPECT_EQ(url->connections, 4u);
+  EXPECT_EQ(url->connections, 8u);
   EXPECT_EQ(url->timeout, 5s);
   EXPECT_TRUE(url->migrate);
   EXPECT_TRUE(url->listen);
