@@ -8,6 +8,9 @@ namespace onceward {
 
 inline constexpr std::string_view reserved_prefix = "onceward.";
 
-inline bool is_reserved_operation(std::string_view name) { return name.starts_with(reserved_prefix); }
+// "METHOD /path", the name of what matches no entry, is never one, whatever the method is called.
+inline bool is_reserved_operation(std::string_view name) {
+  return name.starts_with(reserved_prefix) && name.find(' ') == name.npos;
+}
 
 }  // namespace onceward

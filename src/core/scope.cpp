@@ -36,6 +36,12 @@ Scope scope_of(std::optional<std::string_view> tenant, std::optional<std::string
   return Scope{hash(parts, secret)};
 }
 
+std::string owner_tag_of(std::optional<std::string_view> tenant, std::optional<std::string_view> caller,
+                         std::string_view secret) {
+  const Scope hash_of_both = scope_of(tenant, caller, "", "", secret);
+  return to_hex(std::span(hash_of_both.data).first(16));
+}
+
 std::string key_hint(std::string_view key, std::string_view secret) {
   const Sha256Bytes digest = hash(key, secret);
   return to_hex(std::span(digest).first(4));

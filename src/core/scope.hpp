@@ -16,6 +16,10 @@ namespace onceward {
 Scope scope_of(std::optional<std::string_view> tenant, std::optional<std::string_view> caller,
                std::string_view operation, std::string_view key, std::string_view secret);
 
+// Who may later ask for the state of what this tenant and caller began; 32 hex digits.
+std::string owner_tag_of(std::optional<std::string_view> tenant, std::optional<std::string_view> caller,
+                         std::string_view secret);
+
 // First 8 hex digits of the key's hash: what logs may carry. Without a secret it is plain SHA-256, so
 // that an operator can find a key's lines with sha256sum.
 std::string key_hint(std::string_view key, std::string_view secret);

@@ -106,8 +106,7 @@ std::string owner_tag(const Identity& identity, std::string_view secret) {
   };
   thread_local Last last;
   if (last.tag.empty() || last.identity != identity || last.secret != secret) {
-    const Scope hash = scope_of(identity.tenant, identity.caller, "", "", secret);
-    last = {identity, std::string(secret), to_hex(std::span(hash.data).first(16))};
+    last = {identity, std::string(secret), owner_tag_of(identity.tenant, identity.caller, secret)};
   }
   return last.tag;
 }
