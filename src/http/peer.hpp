@@ -11,6 +11,7 @@ namespace onceward::http {
 struct PeerInfo {
   std::string address;  // without the port
   bool tls = false;
+  bool is_local = false;                // came through a socket in the file system
   std::string certificate_subject;      // RFC 2253 text; empty without a verified client certificate
   std::string certificate_fingerprint;  // SHA-256 of the certificate, lower-case hex
 };

@@ -1,6 +1,7 @@
 #include "http/server.hpp"
 
 #include <netinet/tcp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,6 +57,33 @@ Result<int> bind_and_listen(const net::SocketAddress& address) {
   return error;
 }
 
+// A path that a process still listens on is taken; anything there but a socket is not ours to remove.
+Result<Done> clear_path(const net::SocketAddress& address, const std::string& path) {
+  struct stat there{};
+  if (::lstat(path.c_str(), &there) != 0) return Done{};
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return system_error(path);
+  const bool taken = !S_ISSOCK(there.st_mode) || ::connect(fd, address.get(), address.bytes) == 0;
+  ::close(fd);
+  errno = EADDRINUSE;
+  if (taken) return system_error(path);
+  if (::unlink(path.c_str()) != 0) return system_error(path);
+  return Done{};
+}
+
+// Between bind and listen nobody can connect, so the mode is set before anybody could use another.
+Result<int> listen_at_path(const net::SocketAddress& address, const std::string& path) {
+  if (const auto cleared = clear_path(address, path); !cleared) return cleared.error();
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return system_error(path);
+  if (::bind(fd, address.get(), address.bytes) == 0 && ::chmod(path.c_str(), 0600) == 0 &&
+      ::listen(fd, backlog) == 0)
+    return fd;
+  const Error error = system_error(path);
+  ::close(fd);
+  return error;
+}
+
 bool has_port_zero(const net::SocketAddress& address) { return host_port_text(address).ends_with(":0"); }
 
 net::SocketAddress bound_address(int fd) {
@@ -78,7 +106,8 @@ struct Server::Impl {
   ServerShared shared;
   std::shared_ptr<SSL_CTX> tls;
   std::list<std::unique_ptr<net::Stream>> listeners;
-  std::size_t accepting = 0;  // accept loops that run
+  std::vector<std::string> paths;  // of sockets in the file system
+  std::size_t accepting = 0;       // accept loops that run
   std::list<Connection> connections;
   net::WaitList emptied;
 
@@ -87,6 +116,9 @@ struct Server::Impl {
     if (idle()) emptied.wake_all();
   }
   Result<std::string> listen_on(const net::SocketAddress& address, bool share);
+  Result<std::string> listen_on_path(const std::string& path);
+  std::string accept_on(int fd);
+  void stop_listening();
   Result<Done> listen_on_all(const std::vector<net::SocketAddress>& addresses, bool share,
                              std::vector<std::string>& bound);
   Task<> accept_loop(net::Stream& listener);
@@ -98,7 +130,7 @@ Server::Server(net::Worker& worker, Handler& handler, ServerLimits limits)
     : impl_(std::make_unique<Impl>(worker, handler, limits)) {}
 
 Server::~Server() {
-  for (auto& listener : impl_->listeners) listener->close_now();
+  impl_->stop_listening();
   ONCEWARD_ASSERT(impl_->idle());
 }
 
@@ -114,11 +146,29 @@ Result<std::string> Server::Impl::listen_on(const net::SocketAddress& address, b
     if (const auto free = check_free(address); !free) return free.error();
   const auto fd = bind_and_listen(address);
   if (!fd) return fd.error();
-  listeners.push_back(std::make_unique<net::Stream>(shared.worker, *fd));
+  return accept_on(*fd);
+}
+
+Result<std::string> Server::Impl::listen_on_path(const std::string& path) {
+  const auto address = net::unix_address(path);
+  if (!address) return address.error();
+  const auto fd = listen_at_path(*address, path);
+  if (!fd) return fd.error();
+  paths.push_back(path);
+  return accept_on(*fd);
+}
+
+std::string Server::Impl::accept_on(int fd) {
+  listeners.push_back(std::make_unique<net::Stream>(shared.worker, fd));
   ++accepting;
-  net::Stream& listener = *listeners.back();
-  spawn(accept_loop(listener));
-  return net::host_port_text(bound_address(*fd));
+  spawn(accept_loop(*listeners.back()));
+  return net::host_port_text(bound_address(fd));
+}
+
+void Server::Impl::stop_listening() {
+  for (auto& listener : listeners) listener->close_now();
+  for (const std::string& path : paths) ::unlink(path.c_str());
+  paths.clear();
 }
 
 Result<Done> Server::Impl::listen_on_all(const std::vector<net::SocketAddress>& addresses, bool share,
@@ -143,6 +193,12 @@ Result<Done> Server::Impl::listen_on_all(const std::vector<net::SocketAddress>& 
 Result<std::vector<std::string>> Server::listen(const std::vector<std::string>& addresses, bool share) {
   std::vector<std::string> bound;
   for (const std::string& text : addresses) {
+    if (text.starts_with(net::unix_prefix)) {
+      auto one = impl_->listen_on_path(text.substr(net::unix_prefix.size()));
+      if (!one) return one.error();
+      bound.push_back(std::move(*one));
+      continue;
+    }
     const auto parsed = net::parse_host_port(text);
     if (!parsed) return parsed.error();
     const auto resolved = net::resolve_address(parsed->host, parsed->port, true);
@@ -181,8 +237,10 @@ void Server::Impl::accept_one(int fd, const net::SocketAddress& from) {
   const bool refused = connections.size() >= shared.limits.max_connections;
   PeerInfo peer;
   peer.address = address_text(from);
+  peer.is_local = from.family() == AF_UNIX;
   connections.emplace_front(shared, fd, std::move(peer));
-  if (tls) connections.front().use_tls(net::accept_tls(*tls, fd));
+  // TLS is for what travels; a local socket has nothing to hide from.
+  if (tls && from.family() != AF_UNIX) connections.front().use_tls(net::accept_tls(*tls, fd));
   spawn(run_connection(connections.begin(), refused));
 }
 
@@ -201,7 +259,7 @@ std::size_t Server::connections() const { return impl_->connections.size(); }
 
 Task<bool> Server::drain(MonoTime deadline) {
   impl_->shared.draining = true;
-  for (auto& listener : impl_->listeners) listener->close_now();
+  impl_->stop_listening();
   for (Connection& connection : impl_->connections) connection.close_if_idle();
   while (!impl_->idle())
     if (!co_await impl_->emptied.wait(deadline)) co_return impl_->idle();
@@ -211,7 +269,7 @@ Task<bool> Server::drain(MonoTime deadline) {
 
 void Server::close_all() {
   impl_->shared.draining = true;
-  for (auto& listener : impl_->listeners) listener->close_now();
+  impl_->stop_listening();
   for (Connection& connection : impl_->connections) connection.close();
 }
 

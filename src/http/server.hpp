@@ -53,7 +53,8 @@ class Server {
 
   // "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080". The result has the bound addresses, with
   // the real ports; the other workers listen on those with `share`. Without `share` a taken port is an
-  // error, although the port can be shared afterwards.
+  // error, although the port can be shared afterwards. "unix:/path" is a socket in the file system that
+  // only its owner may use; one that nobody listens on any more is replaced.
   Result<std::vector<std::string>> listen(const std::vector<std::string>& addresses, bool share = false);
 
   void set_limits(const ServerLimits& limits);

@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <sys/un.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -61,7 +63,20 @@ Result<std::vector<SocketAddress>> resolve_address(const std::string& host, cons
   return found;
 }
 
+Result<SocketAddress> unix_address(std::string_view path) {
+  SocketAddress address;
+  auto& un = reinterpret_cast<sockaddr_un&>(address.storage);
+  if (path.empty() || path.size() >= sizeof un.sun_path)
+    return invalid(path,
+                   "the path of a socket has 1 to " + std::to_string(sizeof un.sun_path - 1) + " bytes");
+  un.sun_family = AF_UNIX;
+  path.copy(un.sun_path, path.size());
+  address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return address;
+}
+
 std::string address_text(const SocketAddress& address) {
+  if (address.family() == AF_UNIX) return "unix";
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* raw = nullptr;
   if (address.family() == AF_INET6)
@@ -75,6 +90,8 @@ std::string address_text(const SocketAddress& address) {
 }
 
 std::string host_port_text(const SocketAddress& address) {
+  if (address.family() == AF_UNIX)
+    return std::string(unix_prefix) + reinterpret_cast<const sockaddr_un*>(&address.storage)->sun_path;
   const std::string host = address_text(address);
   const std::string port = std::to_string(port_of(address));
   return address.family() == AF_INET6 && host.find(':') != std::string::npos ? "[" + host + "]:" + port

@@ -33,7 +33,11 @@ Result<HostPort> parse_host_port(std::string_view text);
 Result<std::vector<SocketAddress>> resolve_address(const std::string& host, const std::string& port,
                                                    bool passive);
 
-std::string address_text(const SocketAddress& address);    // without the port
-std::string host_port_text(const SocketAddress& address);  // "127.0.0.1:80", "[::1]:80"
+// "unix:/path": a socket in the file system.
+inline constexpr std::string_view unix_prefix = "unix:";
+Result<SocketAddress> unix_address(std::string_view path);
+
+std::string address_text(const SocketAddress& address);    // without the port; "unix"
+std::string host_port_text(const SocketAddress& address);  // "127.0.0.1:80", "[::1]:80", "unix:/path"
 
 }  // namespace onceward::net

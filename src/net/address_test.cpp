@@ -33,5 +33,15 @@ TEST(Address, HostsAndPortsAreTakenApart) {
   }
 }
 
+TEST(Address, ASocketInTheFileSystemHasAPathThatFits) {
+  const auto address = unix_address("/run/onceward.sock");
+  ASSERT_TRUE(address);
+  EXPECT_EQ(host_port_text(*address), "unix:/run/onceward.sock");
+  EXPECT_EQ(address_text(*address), "unix");
+  EXPECT_TRUE(unix_address(std::string(107, 'p')));
+  EXPECT_FALSE(unix_address(std::string(108, 'p')));
+  EXPECT_FALSE(unix_address(""));
+}
+
 }  // namespace
 }  // namespace onceward::net
