@@ -42,8 +42,8 @@ void print_ready(const Runtime& runtime, const Config& config, bool json) {
     listening += (listening.empty() ? "" : ", ") + url;
     listening_json += (listening_json.empty() ? "\"" : ",\"") + url + "\"";
   }
-  const std::string api =
-      runtime.api_address().empty() ? "" : scheme(config.api.tls.has_value()) + runtime.api_address();
+  const bool has_url = !runtime.api_address().empty() && !runtime.api_address().starts_with("unix:");
+  const std::string api = (has_url ? scheme(config.api.tls.has_value()) : "") + runtime.api_address();
   if (json) {
     std::printf("{\"event\":\"ready\",\"listening\":[%s],\"api\":\"%s\"}\n", listening_json.c_str(),
                 api.c_str());

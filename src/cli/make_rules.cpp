@@ -58,6 +58,8 @@ Policy policy_of(const OperationConfig& operation) {
   return policy;
 }
 
+}  // namespace
+
 Result<std::string> read_secret(const std::string& file) {
   if (file.empty()) return std::string();
   std::ifstream in(file, std::ios::binary);
@@ -68,8 +70,6 @@ Result<std::string> read_secret(const std::string& file) {
     return Error{Errc::invalid, "security.secret_file " + file + " has fewer than 16 bytes"};
   return secret;
 }
-
-}  // namespace
 
 std::vector<std::string> operation_names(const Config& config) {
   std::vector<std::string> names;

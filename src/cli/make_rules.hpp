@@ -15,6 +15,9 @@ using namespace config;
 // Each worker gets rules of its own, so that no reference count is shared on the request path.
 Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& metrics);
 
+// The secret of `security.secret_file`; empty when there is none.
+Result<std::string> read_secret(const std::string& file);
+
 // What the metrics are told at start.
 std::vector<std::string> operation_names(const Config& config);
 

@@ -4,6 +4,8 @@
 #include <future>
 
 #include "base/await.hpp"
+#include "cli/api_tokens.hpp"
+#include "cli/make_api_rules.hpp"
 #include "cli/make_rules.hpp"
 
 namespace onceward::cli {
@@ -137,16 +139,42 @@ Result<Done> Runtime::start_lanes() {
   return Done{};
 }
 
+Result<std::shared_ptr<const ApiRules>> Runtime::load_api_rules(const Config& config) {
+  if (!config.api.token_file.empty()) {
+    Result<Tokens> tokens = tokens_from_file(config.api.token_file);
+    if (!tokens) return tokens.error();
+    if (is_readable_by_others(config.api.token_file))
+      log_.warning("others can read the token file", {{"file", config.api.token_file}});
+    return make_api_rules(config, metrics_, std::move(*tokens));
+  }
+  if (admin_token_.empty() && config_.store.kind == StoreKind::file) {
+    Result<std::string> kept = kept_admin_token(config_.store.folder(), random_);
+    if (!kept) return kept.error();
+    admin_token_ = std::move(*kept);
+  } else if (admin_token_.empty()) {
+    admin_token_ = new_admin_token(random_);
+    log_.info("the API's admin token, until this process ends", {{"token", admin_token_}});
+  }
+  return make_api_rules(config, metrics_, only_admin(admin_token_));
+}
+
 Result<Done> Runtime::start_api() {
-  if (!config_.api.listen) return Done{};
-  api_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, opened_.readiness);
+  if (!config_.api.listen && config_.api.socket.empty()) return Done{};
+  Result<std::shared_ptr<const ApiRules>> rules = load_api_rules(config_);
+  if (!rules) return rules.error();
+  admin_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, opened_.readiness);
+  api_ = std::make_unique<Api>(ApiContext{*opened_.store, clock_, random_, metrics_.shard(0), *admin_},
+                               std::move(*rules));
   api_server_ = std::make_unique<http::Server>(lanes_[0]->worker, *api_, limits(config_));
   if (config_.api.tls) {
     if (Result<Done> tls = api_server_->use_tls(tls_files(*config_.api.tls)); !tls) {
       return Error{Errc::invalid, tls.error().message};
     }
   }
-  Result<std::vector<std::string>> bound = api_server_->listen({address_text(*config_.api.listen)});
+  std::vector<std::string> wanted;
+  if (config_.api.listen) wanted.push_back(address_text(*config_.api.listen));
+  if (!config_.api.socket.empty()) wanted.push_back("unix:" + config_.api.socket);
+  Result<std::vector<std::string>> bound = api_server_->listen(wanted);
   if (!bound) return bound.error();
   api_address_ = bound->front();
   return Done{};
@@ -167,6 +195,12 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
     if (!upstream) return upstream.error();
     fresh.push_back({std::move(*rules), std::move(*upstream)});
   }
+  std::shared_ptr<const ApiRules> api_rules;
+  if (api_) {
+    Result<std::shared_ptr<const ApiRules>> loaded = load_api_rules(config);
+    if (!loaded) return loaded.error();
+    api_rules = std::move(*loaded);
+  }
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = *lanes_[index];
     std::promise<Result<Done>> done;
@@ -175,6 +209,7 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
       if (tls) {
         lane.server->set_limits(limits(config));
         lane.proxy->use(std::move(fresh[index].rules), std::move(fresh[index].upstream));
+        if (index == 0 && api_) api_->use(std::move(api_rules));
       }
       done.set_value(std::move(tls));
     });
@@ -190,6 +225,7 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
   keeps(config.workers != config_.workers, "workers");
   keeps(config.probes.per_second != config_.probes.per_second, "probes.per_second");
   keeps(config.api.listen != config_.api.listen, "api.listen");
+  keeps(config.api.socket != config_.api.socket, "api.socket");
   keeps(config.tls.has_value() != config_.tls.has_value(), "tls");
   return kept;
 }

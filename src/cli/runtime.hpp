@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/api.hpp"
 #include "base/system.hpp"
 #include "config/config.hpp"
 #include "engine/engine.hpp"
@@ -39,13 +40,14 @@ class Runtime {
   bool is_quiet() const;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
-  const std::string& api_address() const { return api_address_; }
+  const std::string& api_address() const { return api_address_; }  // empty: off
 
  private:
   struct Lane;  // one worker and what runs on it
 
   Result<Done> start_lanes();
   Result<Done> start_api();
+  Result<std::shared_ptr<const ApiRules>> load_api_rules(const Config& config);
   http::ServerLimits limits(const Config& config) const;
   Result<std::shared_ptr<http::Upstream>> make_upstream(Lane& lane, const Config& config) const;
   void on_each_lane(const std::function<void(Lane&)>& job);
@@ -59,7 +61,9 @@ class Runtime {
   OpenedStore opened_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::unique_ptr<AdminApi> api_;
+  std::string admin_token_;  // of this process, when nothing else keeps one
+  std::unique_ptr<AdminApi> admin_;
+  std::unique_ptr<Api> api_;
   std::unique_ptr<http::Server> api_server_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<ProbeSweep> sweep_;

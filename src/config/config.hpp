@@ -58,6 +58,7 @@ enum class Durability { disk, process };
 
 struct ApiConfig {
   std::optional<Address> listen;  // absent: 127.0.0.1:9180 is not opened
+  std::string socket;             // also served there; empty: no socket in the file system
   std::string token_file;         // empty: a token is generated at first start
   std::optional<TlsConfig> tls;
 };
@@ -199,7 +200,7 @@ struct Config {
   StoreUri store;
   Durability durability = Durability::disk;
   std::optional<StoreUri> cache;
-  ApiConfig api{.listen = Address{"127.0.0.1", 9180}, .token_file = {}, .tls = {}};
+  ApiConfig api{.listen = Address{"127.0.0.1", 9180}, .socket = {}, .token_file = {}, .tls = {}};
   std::size_t workers = 0;  // 0: one per core
   IdentityConfig identity;
   LimitsConfig limits;

@@ -50,6 +50,7 @@ Setting api_listen(std::optional<Address>& listen) {
 
 void describe_api(Fields& fields, ApiConfig& api) {
   fields.setting("listen", api_listen(api.listen));
+  fields.setting("socket", optional_text(api.socket, TextCodec{107}));
   fields.setting("token_file", optional_text(api.token_file, TextCodec{}));
   fields.section("tls", optional_part(api.tls, describe_tls));
   fields.rule({"listen", "token_file", "tls"}, [&api]() -> std::string {

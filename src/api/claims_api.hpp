@@ -1,0 +1,35 @@
+// ClaimsApi: POST /v1/claims and the verbs of a claim, for services and workers that drive the lifecycle
+// themselves. Each call is one store verb; the store decides. On the API's worker.
+#pragma once
+
+#include "api/api_call.hpp"
+#include "onceward/store.hpp"
+#include "ops/metrics.hpp"
+
+namespace onceward {
+
+class ClaimsApi {
+ public:
+  ClaimsApi(Store& store, const Clock& clock, Random& random, Metrics::Shard& metrics)
+      : store_(store), clock_(clock), random_(random), metrics_(metrics) {}
+
+  Task<> claim(ApiCall& call);
+  Task<> dispatch(ApiCall& call);
+  Task<> renew(ApiCall& call);
+  Task<> complete(ApiCall& call);
+  Task<> release(ApiCall& call);
+  Task<> unknown(ApiCall& call);
+
+ private:
+  Task<Result<ClaimReply>> ask(Executor& executor, const ClaimRequest& request);
+  // A verb that carries a fence: repeated once when its fate is not known (I10), then answered.
+  template <class Start>
+  Task<> act(ApiCall& call, StoreVerb verb, Start start);
+
+  Store& store_;
+  const Clock& clock_;
+  Random& random_;
+  Metrics::Shard& metrics_;
+};
+
+}  // namespace onceward
