@@ -57,6 +57,7 @@ Command serve_command(std::function<int(const ServeOptions&)> run);
 
 Command check_command();
 Command demo_command();
+Command records_command();
 Command call_command();
 Command verify_command();
 Command bench_command();
