@@ -17,9 +17,11 @@ from support import onceward as process  # noqa: E402
 from support.behaviours import Hold  # noqa: E402
 from support.gate import Gate  # noqa: E402
 from support.onceward import Onceward  # noqa: E402
+from support.api import Api  # noqa: E402
 from support.upstream import Upstream  # noqa: E402
-from support.zoo import OPERATIONS  # noqa: E402
+from support.zoo import API_OPERATIONS, OPERATIONS  # noqa: E402
 
+STORES = ["memory", "file", "redis", "postgres"]
 NO_BINARY_NEEDED = {"test_helpers.py"}
 
 
@@ -57,7 +59,7 @@ def upstream():
     assert not shared.malformed, f"the proxy sent malformed requests: {shared.malformed}"
 
 
-@pytest.fixture(scope="session", params=["memory", "file", "redis", "postgres"])
+@pytest.fixture(scope="session", params=STORES)
 def zoo(request, upstream, tmp_path_factory):
     """A proxy with an operation for every rule; every test that uses it runs once per store."""
     store = request.param
@@ -91,6 +93,15 @@ def memory_zoo(upstream, tmp_path_factory):
     proxy = Onceward(tmp_path_factory.mktemp("memory-zoo"), upstream, "memory", OPERATIONS).start()
     yield proxy
     proxy.stop()
+
+
+@pytest.fixture(scope="module", params=STORES)
+def api(request, serve_module):
+    """The API of a proxy, once per store; every answer is checked against the API's own description."""
+    store = request.param
+    if store in SERVERS:
+        store = request.getfixturevalue(store).url
+    return Api(serve_module(store, API_OPERATIONS))
 
 
 @pytest.fixture

@@ -93,11 +93,17 @@ class Onceward:
         if code is not None:
             self.process = None
             raise RefusedToStart(f"serve ended with {code}:\n{self.logs()}")
+        ports = [self.port] + [self.api_port] * str(self.api_listen()).endswith(f":{self.api_port}")
         try:
-            client.Connection(self.port).close()
+            for port in ports:
+                client.Connection(port).close()
             return True
         except OSError:
             return False
+
+    def api_listen(self):
+        api = self.config.get("api")
+        return api.get("listen") if isinstance(api, dict) else api
 
     def restart(self):
         """After kill() or stop(): the same config and the same folder."""
@@ -191,10 +197,19 @@ class Onceward:
     def post_in_background(self, *arguments, **options):
         return Background(lambda: self.post(*arguments, **options))
 
-    def api(self, target, method="GET", token=True, headers=()):
-        headers = list(headers) + ([("Authorization", f"Bearer {self.token}")] if token else [])
+    def api(self, target, method="GET", token=True, headers=(), json=None, body=None):
+        """`token` is True (the one in the file with every role), False (none) or a token."""
+        headers = list(headers)
+        if token:
+            headers.append(("Authorization", f"Bearer {self.token if token is True else token}"))
+        if json is not None:
+            body = json_bytes(json)
+            headers.append(("Content-Type", "application/json"))
+        if method == "POST" and body is None:
+            body = b""
         with client.Connection(self.api_port) as connection:
-            return connection.send(client.build(method, target, headers)).read(method)
+            data = client.build(method, target, headers, body, host=f"127.0.0.1:{self.api_port}")
+            return connection.send(data).read(method)
 
     def metrics(self):
         return parse_metrics(self.api("/metrics").body.decode())

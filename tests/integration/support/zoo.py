@@ -43,3 +43,15 @@ OPERATIONS = [
     operation("/key-from-content", key={"from": "content"}),
     operation("/key-from-header", key={"from": "header:X-Delivery-Id"}),
 ]
+
+# For claims and records; the proxy serves the same names.
+API_OPERATIONS = [
+    operation("/api/orders", in_progress=WAIT_NOT, fingerprint={"ignore": ["/note"]}),
+    operation("/api/forward", on_unknown="forward"),
+    operation("/api/receipt", ttl="1s", receipt_ttl="1h"),
+    operation("/api/mismatch-400", mismatch_status=400),
+    operation("/api/purged"),
+    operation("/api/purged-too"),
+    operation("/api/listed"),
+    operation("/api/short-hold", lease="1s", max_hold="2s"),
+]
