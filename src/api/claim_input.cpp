@@ -20,6 +20,12 @@ bool is_key(std::string_view key) {
   return std::ranges::all_of(key, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
+// Names go into lists, logs and headers: none may break a line.
+void check_name(JsonObject& object, std::string_view member, const std::optional<std::string>& text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (text && std::ranges::any_of(*text, is_control)) object.fail(member, "has a control character");
+}
+
 // 64 hex digits are the digest itself, as the proxy would take it; any other text is hashed.
 Fingerprint given_fingerprint(std::string_view text) {
   Fingerprint fingerprint;
@@ -83,6 +89,9 @@ std::optional<ClaimRefused> read_claim(std::string_view text, const ApiRules& ru
   out.tenant = object->text("tenant", identity_bytes_max);
   out.caller = object->text("caller", identity_bytes_max);
   out.operation = object->needed_text("operation", operation_bytes_max);
+  check_name(*object, "tenant", out.tenant);
+  check_name(*object, "caller", out.caller);
+  check_name(*object, "operation", out.operation);
   const bool has_key = object->member("key") != nullptr;
   out.key = object->text("key", text.size()).value_or("");
   if (const auto given = object->text("fingerprint", 1024)) {

@@ -14,10 +14,10 @@ import postgres_server  # noqa: E402
 import redis_server  # noqa: E402
 
 from support import onceward as process  # noqa: E402
+from support.api import Api  # noqa: E402
 from support.behaviours import Hold  # noqa: E402
 from support.gate import Gate  # noqa: E402
 from support.onceward import Onceward  # noqa: E402
-from support.api import Api  # noqa: E402
 from support.upstream import Upstream  # noqa: E402
 from support.zoo import API_OPERATIONS, OPERATIONS  # noqa: E402
 
