@@ -3,6 +3,8 @@
 #include <boost/json.hpp>
 
 #include "base/await.hpp"
+#include "base/base64.hpp"
+#include "base/time_text.hpp"
 #include "ops/problem.hpp"
 
 namespace onceward {
@@ -86,34 +88,6 @@ json::array headers_of(const Response& response) {
   return headers;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) {
-      return i + k < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + k])) : 0u;
-    };
-    const std::uint32_t group = at(0) << 16 | at(1) << 8 | at(2);
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
-}
-
-std::string time_text(Timestamp time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  char text[40];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return text;
-}
-
 }  // namespace
 
 std::string operation_location(const OperationId& id) {
@@ -154,7 +128,7 @@ std::string operation_json(const Record& record) {
     response["status"] = record.response->status;
     response["headers"] = headers_of(*record.response);
     response["stored"] = !record.response->body_omitted;
-    if (!record.response->body_omitted) response["body"] = base64(record.response->body);
+    if (!record.response->body_omitted) response["body"] = to_base64(record.response->body);
     out["response"] = std::move(response);
   }
   return json::serialize(out);
