@@ -36,7 +36,7 @@ tls: { cert: c.pem, key: k.pem, client_ca: ca.pem }
 upstream: { url: 'https://backend.example', connect_timeout: 500ms, timeout: 90s, max_connections: 7, ca_file: up.pem }
 store: postgres://u@h/db?sslmode=require
 cache: redis+cluster://h1,h2
-api: { listen: 0.0.0.0:9999, token_file: tokens, tls: { cert: c, key: k, client_ca: a } }
+api: { listen: 0.0.0.0:9999, socket: /run/s, token_file: tokens, tls: { cert: c, key: k, client_ca: a } }
 workers: 3
 identity:
   tenant: { from: 'jwt:/tenant', required: true, format: uuid }
@@ -106,6 +106,7 @@ TEST(Config, EverySettingIsRead) {
   EXPECT_EQ(c.store.kind, StoreKind::postgres);
   EXPECT_EQ(c.cache->kind, StoreKind::redis);
   EXPECT_EQ(c.api.tls->key, "k");
+  EXPECT_EQ(c.api.socket, "/run/s");
   EXPECT_EQ(c.identity.tenant.from, (IdentityFrom{IdentitySource::jwt, "/tenant"}));
   EXPECT_EQ(c.identity.caller.source, IdentitySource::certificate);
   EXPECT_EQ(c.identity.jwt->audience, "a: b");
