@@ -108,7 +108,7 @@ Task<Result<AuditPage>> Audit::list(Executor& executor, AuditQuery query) {
     if (!reply) co_return reply.error();
     for (const Record& record : reply->records) {
       if (query.before && record.operation_id >= *query.before) continue;
-      if (query.about && !is_about(entry_of(record), *query.about)) continue;
+      if (query.about && !is_about(parsed(record.request->key_hint), *query.about)) continue;
       newest.push(record);
       if (newest.size() > query.limit + 1) newest.pop();
     }
@@ -119,7 +119,13 @@ Task<Result<AuditPage>> Audit::list(Executor& executor, AuditQuery query) {
   const bool more = newest.size() > query.limit;
   if (more) newest.pop();
   if (more && !newest.empty()) page.next = newest.top().operation_id;
-  for (; !newest.empty(); newest.pop()) page.entries.push_back(entry_of(newest.top()));
+  for (; !newest.empty(); newest.pop()) {
+    // A list may leave out what was answered, and the outcome is there.
+    const Result<Record> whole =
+        co_await store_call<Record>(executor, [&](auto& r) { return store_.lookup(newest.top().scope, r); });
+    if (whole) page.entries.push_back(entry_of(*whole));
+    if (!whole && whole.error().code != Errc::not_found) co_return whole.error();
+  }
   std::ranges::reverse(page.entries);
   co_return page;
 }

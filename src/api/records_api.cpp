@@ -100,7 +100,10 @@ Task<> RecordsApi::list(ApiCall& call) {
         co_await store_call<ListReply>(call.executor(), [&](auto& r) { return store_.list(*request, r); });
     if (!reply) co_return co_await refuse_error(call, reply.error());
     for (const Record& record : reply->records) {
-      if (!is_reserved_operation(record.request->operation)) records.push_back(record_json(record, false));
+      if (is_reserved_operation(record.request->operation)) continue;
+      json::object shown = record_json(record, false);
+      shown.erase("response");  // not every store reads answers for a list
+      records.push_back(std::move(shown));
     }
     request->cursor = reply->cursor;
   } while (records.size() < wanted && !request->cursor.empty());

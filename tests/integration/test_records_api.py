@@ -179,14 +179,14 @@ def test_of_a_late_answer_and_an_operator_one_wins(api):
 
 def test_an_operator_overrules_a_request_that_still_runs(api, upstream, key):
     hold = Hold()
-    first = api.proxy.post_in_background("/api/orders", key=key, script=upstream.script(hold))
+    first = api.proxy.post_in_background("/api/orders", key=key, tenant=key, script=upstream.script(hold))
     hold.wait_reached()
-    record = api.get("/v1/records?state=processing&operation=api.orders").json()["records"][0]
+    (record,) = api.get(f"/v1/records?state=processing&tenant={key}").json()["records"]
     answer = {"status": 200, "body": b64("by hand")}
     assert api.resolve(record["operation_id"], response=answer).status == 200
     hold.release()
     assert first.result().body == b"by hand", "the stored outcome is everybody's"
-    assert api.proxy.post("/api/orders", key=key).body == b"by hand"
+    assert api.proxy.post("/api/orders", key=key, tenant=key).body == b"by hand"
     assert upstream.effects(key) == 1
 
 
