@@ -240,7 +240,7 @@ def test_production_keeps_the_lock_when_storing_fails(start, key):
     """Only builds with failpoints can fail on demand; the library's own tests cover it everywhere."""
     try:
         service = start("orders-production", "--store.lock-ttl", "3s",
-                        env={"ONCEWARD_FAILPOINT": "complete.before:error"})
+                        env={"ONCEWARD_FAILPOINT": "complete.before:error@1-9"})
     except RefusedToStart as refusal:
         assert "no failpoints" in str(refusal)
         pytest.skip("this build has no failpoints")
