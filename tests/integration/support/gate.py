@@ -17,7 +17,10 @@ class Gate:
         self.cut_down_after = None  # bytes from the target, then both sides are cut
         self.with_reset = False     # cut by RST instead of FIN
         self.black_hole = False     # accept, read, pass nothing on
+        self.swallow_down = False   # pass nothing on from the target, which hears everything
+        self.swallowed = 0          # bytes that the target said and nobody heard
         self.passed_up = 0
+        self._budget = {}           # direction -> bytes that may still pass over all connections, then all are cut
         self._pairs, self._lock = [], threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
         threading.Thread(target=self._accept, daemon=True).start()
@@ -32,7 +35,12 @@ class Gate:
 
     def heal(self):
         self.delay, self.cut_up_after, self.cut_down_after = 0.0, None, None
-        self.with_reset, self.black_hole = False, False
+        self.with_reset, self.black_hole, self.swallow_down = False, False, False
+        self._budget = {}
+
+    def cut_from_now(self, direction, after):
+        """Cuts every connection once so many more bytes have passed in this direction."""
+        self._budget = {direction: after}
 
     def cut(self):
         with self._lock:
@@ -68,6 +76,17 @@ class Gate:
                     break
                 if self.black_hole:
                     continue
+                if self.swallow_down and direction == "down":
+                    self.swallowed += len(piece)
+                    continue
+                left = self._budget.get(direction)
+                if left is not None:
+                    self._budget[direction] = left - len(piece)
+                    if left <= len(piece):
+                        self._budget = {}
+                        sink.sendall(piece[:left])
+                        self.cut()
+                        return
                 if self.delay:
                     time.sleep(self.delay)
                 limit = self.cut_up_after if direction == "up" else self.cut_down_after
