@@ -63,6 +63,21 @@ TEST_F(EngineTest, a_claim_is_freed_also_when_the_second_question_was_refused) {
   EXPECT_EQ(state(), State::released);
 }
 
+TEST_F(EngineTest, a_claim_learned_of_after_its_lease_sends_nothing_and_is_freed) {  // I4, I10
+  store.fail_next("claim", {Errc::unavailable, true});
+  store.hold_replies_of("claim");
+  auto w = work();
+  auto told = start(command(), w);
+  time.run();
+  time.advance(command().policy->lease + 1s);
+  store.release_held();
+  time.run();
+  ASSERT_TRUE(told->as<StoreFailed>());
+  EXPECT_EQ(w->executed, 0);
+  time.advance(1s);
+  EXPECT_EQ(state(), State::released);
+}
+
 TEST_F(EngineTest, freeing_an_orphan_never_touches_another_owners_claim) {  // I3
   for (int i = 0; i < 2; ++i) store.fail_next("claim", {Errc::unavailable, false});
   start(command(), work());
