@@ -116,7 +116,7 @@ Result<Connected> Connector::connect(const Wish& wish) {
     Result<std::string> durability = durability_of(*session, *pooled, deadline);
     if (!durability) return durability.error();
     facts.durability = std::move(*durability);
-    const auto schema = ensure_schema(*session, url_.migrate, net::Worker::now() + migration_time);
+    const auto schema = ensure_schema(*session, url_.migrate, deadline, net::Worker::now() + migration_time);
     if (!schema) return schema.error();
   }
   if (!*pooled) {

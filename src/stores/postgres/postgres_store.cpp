@@ -121,7 +121,8 @@ Result<std::string> migrate_postgres(const std::string& text) {
   std::size_t first = 0;
   Result<Session> session = Session::connect(url->server, never, url->connect_timeout, first);
   if (!session) return session.error();
-  const Result<SchemaChange> change = ensure_schema(*session, true, net::Worker::now() + migration_time);
+  const Result<SchemaChange> change =
+      ensure_schema(*session, true, net::Worker::now() + migration_time, net::Worker::now() + migration_time);
   if (!change) return change.error();
   const std::string after = std::to_string(change->after);
   if (change->before == change->after)

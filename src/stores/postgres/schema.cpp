@@ -79,13 +79,14 @@ Result<SchemaChange> migrate(Session& session, MonoTime deadline) {
 
 }  // namespace
 
-Result<SchemaChange> ensure_schema(Session& session, bool may_migrate, MonoTime deadline) {
-  const Result<Version> found = installed_version(session, deadline);
+Result<SchemaChange> ensure_schema(Session& session, bool may_migrate, MonoTime look_until,
+                                   MonoTime migrate_until) {
+  const Result<Version> found = installed_version(session, look_until);
   if (!found) return found.error();
   if (const Result<Done> usable = check_usable(*found); !usable) return usable.error();
   if (found->version >= schema_version) return SchemaChange{found->version, found->version};
   if (may_migrate) {
-    Result<SchemaChange> changed = migrate(session, deadline);
+    Result<SchemaChange> changed = migrate(session, migrate_until);
     if (!changed) {
       return Error{changed.error().code,
                    "the schema could not be brought up to date: " + changed.error().message +

@@ -15,6 +15,8 @@ struct SchemaChange {
 };
 
 // Errc::refused: the schema is missing, too old (and `may_migrate` is false) or too new for this program.
-Result<SchemaChange> ensure_schema(Session& session, bool may_migrate, MonoTime deadline);
+// A look takes no longer than any other question (`look_until`); a migration may take its time.
+Result<SchemaChange> ensure_schema(Session& session, bool may_migrate, MonoTime look_until,
+                                   MonoTime migrate_until);
 
 }  // namespace onceward::postgres

@@ -59,9 +59,13 @@ class Gate:
         while True:
             try:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
                 return
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                hang_up(near)  # as the target itself would: nobody is there
+                continue
             with self._lock:
                 self._pairs.append((near, far))
             threading.Thread(target=self._pass, args=(near, far, "up"), daemon=True).start()

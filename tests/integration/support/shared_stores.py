@@ -13,7 +13,8 @@ def start(name, folder):
     if str(_SERVERS) not in sys.path:
         sys.path.insert(0, str(_SERVERS))
     folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)  # PostgreSQL runs as another user than root
+    for passable in (folder.parent, folder):
+        passable.chmod(0o755)  # PostgreSQL runs as another user than root
     return importlib.import_module(f"{name}_server").start(folder)
 
 

@@ -155,7 +155,12 @@ def parse_request_line(line):
 
 
 def reset(sock):
-    """Closes with RST instead of FIN."""
+    """Closes with RST instead of FIN, also when another thread is inside recv() on this socket: until that one is
+    woken, the kernel keeps the connection."""
+    try:
+        sock.shutdown(socket.SHUT_RD)
+    except OSError:
+        pass
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
     sock.close()
 
