@@ -7,20 +7,16 @@
 namespace onceward::http {
 namespace {
 
-constexpr Duration trusted_for = std::chrono::milliseconds(100);
-
 Error unreachable(const Url& url, std::string_view why) {
   return {Errc::unavailable, url.authority + ": " + std::string(why)};
 }
 
 }  // namespace
 
-// An upstream closes what has idled for seconds. What was in use a moment ago is trusted as far as its
-// events go; asking the kernel as well would be a tenth of the system calls of a request.
+// The kernel is asked each time, although its events would tell most of it: a request sent on a connection
+// that was already closed has an unknown outcome, which costs somebody more than a system call.
 bool UpstreamPool::is_usable(UpstreamSocket& socket, MonoTime now) const {
-  const auto idle_for = now - socket.idle_since;
-  if (idle_for > options.idle_timeout) return false;
-  return (idle_for < trusted_for && socket.stream.seems_quiet()) || socket.stream.quiet();
+  return now - socket.idle_since <= options.idle_timeout && socket.stream.quiet();
 }
 
 UpstreamPool::Socket UpstreamPool::take_idle() {

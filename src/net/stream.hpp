@@ -63,8 +63,6 @@ class Stream final : Watch {
 
   bool broken() const { return broken_ || closed_; }  // nobody can be at the other end any more
   bool quiet();  // an idle connection that is neither closed nor has unexpected data
-  // The same as far as the events say that have come so far: no system call.
-  bool seems_quiet() const { return !broken() && !hung_up_ && !read_.ready && !tls_; }
   void shutdown_write();
   void close();           // wakes reader and writer; the descriptor goes with the object
   void close_now();       // close() that resumes them before it returns
