@@ -334,7 +334,8 @@ def test_the_api_is_served_on_a_socket_of_its_owner_only(serve, tmp_path, key):
     proxy = serve("memory", **{"api": {"listen": "off", "socket": str(path)}})
     eventually(lambda: "onceward ready" in proxy.logs())
     assert path.stat().st_mode & 0o777 == 0o600
-    token = next(json.loads(line)["token"] for line in proxy.logs().splitlines() if '"token"' in line)
+    token = eventually(lambda: next((json.loads(line)["token"] for line in proxy.logs().splitlines()
+                                     if line.startswith("{") and '"token"' in line), None))
     with unix_connection(path) as connection:
         body = json.dumps({"operation": "o", "key": key, "fingerprint": "f"}).encode()
         connection.send(build("POST", "/v1/claims", [("Authorization", f"Bearer {token}")], body, host="any"))
