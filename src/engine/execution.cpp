@@ -12,9 +12,6 @@ namespace {
 // Nobody tells us when another machine's work ends if its wake-up is lost; then this finds out.
 constexpr Duration poll_interval{1000};
 constexpr std::size_t orphans_max = 1000;
-// Beyond its lease: a claim that has lapsed to `unknown` is as provably unsent as before, and nobody else may
-// ever free it.
-constexpr Duration orphan_patience = std::chrono::seconds(30);
 constexpr Duration retry_first{20};
 constexpr Duration retry_longest{1000};
 
@@ -59,7 +56,7 @@ Task<> free_orphan(Executor& executor, const Clock& clock, Store& store, ClaimRe
     ~AtWork() { count_.fetch_sub(1); }
     std::atomic<std::size_t>& count_;
   } counted(at_work);
-  const MonoTime give_up = clock.mono() + request.lease + orphan_patience;
+  const MonoTime give_up = clock.mono() + request.lease;
   for (Duration pause = retry_first; clock.mono() < give_up; pause = std::min(pause * 2, retry_longest)) {
     co_await SleepUntil(executor, clock.mono() + pause);
     const Result<Record> found = co_await store_call<Record>(
@@ -187,9 +184,15 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
   // found to be ours, and one that does not is made.
   if (!reply && reply.error().code == Errc::unavailable) {
     reply = co_await ask();
-    // It was written, but we learned of it only after its lease: nothing was sent, and nothing may be now.
-    if (reply && !reply->granted && reply->record.owner == request_.owner && !is_final(reply->record.state))
-      reply = Error{Errc::unavailable, "the claim was answered after its lease had ended"};
+    // It was written, but we learned of it only after its lease: nothing was sent, and nothing may be now. It
+    // is freed at once or never: later, the same words may stand for another life of the key.
+    if (reply && !reply->granted && reply->record.owner == request_.owner &&
+        reply->record.state == State::unknown) {
+      const ReleaseRequest release{fence_of(reply->record), may_unbind(request_, reply->record.epoch)};
+      (void)co_await store_call<Record>(executor_,
+                                        [&](auto& freed) { return engine_.store_.release(release, freed); });
+      co_return Error{Errc::unavailable, "the claim was answered after its lease had ended"};
+    }
     const bool closed = policy.on_store_failure == OnStoreFailure::closed;
     // Beyond a crowd of them the store is down for good; their keys then wait for the lease.
     if (!reply && closed && engine_.executions() < orphans_max) {

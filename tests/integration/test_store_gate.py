@@ -12,7 +12,7 @@ from support.waiting import eventually
 from support.wire import Closed
 from support.zoo import WAIT_NOT, operation
 
-OPERATIONS = [operation("/gated", lease="2s", in_progress=WAIT_NOT)]
+OPERATIONS = [operation("/gated", lease="10s", in_progress=WAIT_NOT)]
 
 
 @pytest.fixture(scope="module", params=["redis", "postgres"])

@@ -14,8 +14,9 @@ bool is(const Outcome& outcome) {
 }
 
 std::string describe(const Outcome& outcome) {
-  constexpr const char* names[] = {"executed",      "unguarded",   "replayed",    "rejected",
-                                   "still running", "unreachable", "store failed"};
+  constexpr const char* names[] = {"executed",      "unguarded",   "replayed",   "rejected",
+                                   "still running", "unreachable", "over quota", "store failed"};
+  static_assert(std::size(names) == std::variant_size_v<Outcome>);
   std::string text = names[outcome.index()];
   if (const auto* executed = std::get_if<Executed>(&outcome)) {
     if (!executed->stored) text += ", not stored";
