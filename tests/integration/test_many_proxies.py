@@ -15,6 +15,7 @@ from support.client import Connection
 from support.failpoints import compiled_in
 from support.onceward import request_bytes
 from support.waiting import eventually
+from support.wire import Closed
 from support.zoo import WAIT_LONG, WAIT_NOT, operation
 
 OPERATIONS = [operation("/wait", in_progress=WAIT_LONG),
@@ -170,7 +171,7 @@ def settle(group, name):
     for attempt in range(200):
         try:
             response = group[attempt % len(group)].post("/wait", key=name)
-        except OSError:
+        except (OSError, Closed):  # a proxy that ends, or has ended
             continue
         if response.status == 201:
             return None
