@@ -282,7 +282,7 @@ def test_a_killed_proxys_request_is_in_progress_elsewhere_and_then_unknown(serve
 def test_too_few_replicas_mean_503_and_nothing_sent(serve, own_redis, upstream, key):
     server = own_redis(redis_server.start_replicated)
     primary, replica = server.processes
-    proxy = serve(server.url + "?wait_replicas=1&wait_timeout=200ms")
+    proxy = serve(server.url + "?wait_replicas=1&wait_timeout=1s")
     assert ready(proxy)["durability"] == "aof everysec, 1 replica waited for"
     first = expect.first_answer(proxy.post(key=key))
     replica.kill()

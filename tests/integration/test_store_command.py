@@ -26,7 +26,9 @@ def lines(*arguments):
 
 
 def contents(folder):
-    return {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
+    """Without the spare segment, which the owner zeroes when it has the time."""
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()
+            if not path.name.startswith("spare")}
 
 
 def test_a_store_in_use_can_be_looked_into_and_is_not_changed(kept):
