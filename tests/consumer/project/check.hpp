@@ -13,3 +13,4 @@
   } while (false)
 
 void uses_asio();
+void uses_client();

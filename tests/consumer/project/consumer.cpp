@@ -110,5 +110,6 @@ int main() {
   by_hand(engine);
   over_http();
   uses_asio();
+  uses_client();
   std::puts("consumer: all as documented");
 }
