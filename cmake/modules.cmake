@@ -1,14 +1,36 @@
-# onceward_module(NAME DIR folder DEPS targets...)
+# The headers of the standard library and of GoogleTest are most of what a small file costs to compile, so they are
+# compiled once per kind of file: the modules' and their tests'. Files still include what they use.
+set(standard_headers <algorithm> <array> <atomic> <chrono> <coroutine> <cstring> <expected> <functional> <map> <memory>
+  <mutex> <optional> <span> <string> <string_view> <unordered_map> <variant> <vector>)
+
+function(onceward_precompiled NAME)
+  file(WRITE ${CMAKE_BINARY_DIR}/${NAME}.cpp "")
+  add_library(${NAME} OBJECT ${CMAKE_BINARY_DIR}/${NAME}.cpp)
+  target_precompile_headers(${NAME} PRIVATE ${ARGN})
+endfunction()
+
+onceward_precompiled(onceward_module_headers ${standard_headers})
+target_link_libraries(onceward_module_headers PRIVATE Threads::Threads)
+onceward_precompiled(onceward_test_headers ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
+target_link_libraries(onceward_test_headers PRIVATE GTest::gmock GTest::gtest)
+target_compile_options(onceward_test_headers PRIVATE -fPIE -O0)
+
+# onceward_module(NAME DIR folder DEPS targets... [EXCEPT folder])
 # A static library of the folder's .cpp files (onceward_NAME) and, of the *_test.cpp files beside
-# them, one test program (NAME_tests). A folder without sources becomes an interface target.
+# them, one test program (NAME_tests). A folder without sources becomes an interface target. EXCEPT leaves a folder
+# inside it to another module.
 function(onceward_module NAME)
-  cmake_parse_arguments(ARG "" "DIR" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIR;EXCEPT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/*.cpp)
+  if(ARG_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "/${ARG_EXCEPT}/")
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   if(sources)
     add_library(onceward_${NAME} STATIC ${sources})
+    target_precompile_headers(onceward_${NAME} REUSE_FROM onceward_module_headers)
     set(scope PUBLIC)
   else()
     add_library(onceward_${NAME} INTERFACE)
@@ -20,6 +42,7 @@ function(onceward_module NAME)
     onceward_test(${NAME}_tests SOURCES ${tests} DEPS onceward_${NAME})
     # Tables of cases need no optimiser, and theirs is most of the time it would spend.
     target_compile_options(${NAME}_tests PRIVATE -O0)
+    target_precompile_headers(${NAME}_tests REUSE_FROM onceward_test_headers)
   endif()
 endfunction()
 

@@ -35,8 +35,11 @@ class ONCEWARD_API Claim {
   Result<Done> renew();
   // The outcome; accepted with or without dispatch, and late, as long as nobody else decided. Repeating
   // the same is harmless. After one of these four the claim is over.
-  Result<Done> complete(std::string value);
-  Result<Done> fail(std::string value);
+  Result<Done> complete(std::string value, OperationResult result = {});
+  Result<Done> fail(std::string value, OperationResult result = {});
+  // Of kind succeeded or failed, with its events. Errc::invalid, and nothing written, when these cannot be
+  // kept.
+  Result<Done> complete(Effect effect);
   Result<Done> release();
   Result<Done> unknown();
 

@@ -42,6 +42,7 @@ struct Command {
   std::optional<std::string> caller = {};
   std::string content_type = {};      // application/json: compared by meaning; empty: byte by byte
   std::optional<Duration> wait = {};  // for one in progress; absent: what the policy says
+  std::string reference = {};         // the business reference (an order number): operators find it by it
 };
 
 // What a granted command may tell whatever it works with: the same id through all attempts, and a number
@@ -62,6 +63,17 @@ struct Effect {
   Kind kind = Kind::unknown;
   std::string value = {};            // of succeeded and failed the bytes to keep, else why
   std::optional<Duration> ttl = {};  // overrides the policy's
+  OperationResult result = {};       // of succeeded and failed: what it came to, in business words
+  std::vector<Emission> events = {};
+
+  // Tells an event, written in the same step as the outcome and sent by a relay of this store's outbox. For
+  // succeeded and failed. An operation has one event of a type: a later one takes the earlier one's place.
+  // The type is made of 1 to 200 visible ASCII characters.
+  Effect& emit(std::string type, std::string data, std::string content_type = "application/json") {
+    std::erase_if(events, [&type](const Emission& earlier) { return earlier.type == type; });
+    events.push_back({std::move(type), std::move(data), std::move(content_type)});
+    return *this;
+  }
 
   static Effect succeeded(std::string value) { return {Kind::succeeded, std::move(value)}; }
   static Effect failed(std::string value) { return {Kind::failed, std::move(value)}; }
@@ -72,14 +84,15 @@ struct Effect {
 // What the caller is told.
 struct Outcome {
   enum class Kind {
-    executed,      // this call's work ran and `value` is what it gave
-    replayed,      // an earlier call's did; `value` is what was kept of it
-    released,      // this call's work ran and had no effect, or could not begin
-    in_progress,   // the first is still running: ask again later
-    mismatch,      // the key was used with another payload; `changed` names the JSON members
-    unknown,       // it may or may not have happened; never run again by itself
-    expired,       // it was executed, but its value is no longer kept
-    not_stored,    // it was executed, but its value was too large to keep
+    executed,     // this call's work ran and `value` is what it gave
+    replayed,     // an earlier call's did; `value` is what was kept of it
+    released,     // this call's work ran and had no effect, or could not begin
+    in_progress,  // the first is still running: ask again later
+    mismatch,     // the key was used with another payload; `changed` names the JSON members
+    unknown,      // it may or may not have happened; never run again by itself
+    expired,      // it was executed, but its value is no longer kept
+    not_stored,   // it was executed, but its value was too large to keep
+    duplicate,  // another key stands for the same fact, or the like was just sent; `operation_id` is that one
     store_failed,  // the store cannot answer: nothing was run
     invalid,       // the command cannot be run: an empty key, a wrong thread
   };
@@ -91,7 +104,9 @@ struct Outcome {
   std::string operation_id = {};  // empty when there is no record
   Epoch epoch = 0;
   std::vector<std::string> changed = {};
-  std::string message = {};  // for people, where there is something to say
+  OperationResult result = {};  // what the work, or the earlier call's, said it came to
+  std::string message = {};     // for people, where there is something to say
+  bool told = true;  // false: the work emitted an event that could not be kept (`message` says why)
 
   bool ok() const { return (kind == Kind::executed || kind == Kind::replayed) && !failed; }
 };
@@ -159,6 +174,7 @@ class ONCEWARD_API Engine {
 
  private:
   friend class HttpGuard;
+  friend class Inbox;
   explicit Engine(std::shared_ptr<Host> host);
   std::shared_ptr<Host> host_;  // shared with claims, which may outlive the engine
 };

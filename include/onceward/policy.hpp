@@ -76,6 +76,32 @@ struct ProbePolicy {
   Duration give_up = std::chrono::hours(24);
 };
 
+enum class EventOn { succeeded, failed };
+
+// An event that an outcome is told by, through the outbox.
+struct EventRule {
+  EventOn on = EventOn::succeeded;
+  std::string type;
+  bool operator==(const EventRule&) const = default;
+};
+
+// A business fact that may come true once per tenant, whatever the key (`unique`).
+enum class OnConflict { reject, replay };
+struct UniquePolicy {
+  std::string name;                 // operations that share it share the fact
+  std::vector<std::string> fields;  // JSON pointers; a request without one of them states no fact
+  Duration keep = std::chrono::days(365);
+  OnConflict on_conflict = OnConflict::reject;
+};
+
+// What the same caller is unlikely to mean twice within a moment (`suspect`).
+enum class SuspectAction { flag, reject, replay };
+struct SuspectPolicy {
+  std::vector<std::string> fields;  // JSON pointers; one that leads nowhere is alike wherever it does
+  Duration within = std::chrono::seconds(30);
+  SuspectAction action = SuspectAction::flag;
+};
+
 struct Policy {
   Mode mode = Mode::enforce;
   KeyPolicy key;
@@ -91,6 +117,9 @@ struct Policy {
   OnUnknown on_unknown = OnUnknown::hold;
   std::optional<ProbePolicy> probe;  // present when on_unknown is probe
   OnStoreFailure on_store_failure = OnStoreFailure::closed;
+  std::vector<EventRule> events;  // of operations only
+  std::optional<UniquePolicy> unique;
+  std::optional<SuspectPolicy> suspect;
 };
 
 }  // namespace onceward

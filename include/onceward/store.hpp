@@ -45,6 +45,8 @@ struct ClaimRequest {
 struct ClaimReply {
   bool granted = false;
   Record record;  // granted: mine. Otherwise the one that stands, as it is now (leases and ttl applied)
+  // A mark of another record that the claim met. Not granted: it refused, and `record` is empty (epoch 0).
+  std::optional<MarkHolder> standing{};
 };
 
 struct RenewRequest {
@@ -57,6 +59,8 @@ struct CompleteRequest {
   State as = State::succeeded;  // or State::failed
   std::shared_ptr<const Response> response;
   std::optional<Duration> ttl;  // overrides the claim's
+  std::shared_ptr<const OperationResult> result{};
+  std::shared_ptr<const Events> events{};  // written with the outcome, once; null: none
 };
 
 struct ReleaseRequest {
@@ -75,6 +79,8 @@ struct ResolveRequest {
   Epoch epoch = 0;              // expected; a changed record refuses
   State as = State::succeeded;  // succeeded, failed or released
   std::shared_ptr<const Response> response;
+  std::shared_ptr<const OperationResult> result{};
+  std::shared_ptr<const Events> events{};  // as in CompleteRequest
 };
 
 struct ListRequest {
@@ -84,6 +90,7 @@ struct ListRequest {
   std::optional<Timestamp> updated_before;
   std::size_t limit = 100;
   std::string cursor;  // empty: from the start; otherwise from an earlier reply
+  std::optional<std::string> reference{};
 };
 
 struct ListReply {
@@ -113,6 +120,8 @@ struct StoreStats {
   std::uint64_t bytes = 0;
   Duration purge_lag{};  // how long the oldest record that should be gone is overdue
 };
+
+class OutboxStore;
 
 class Store {
  public:
@@ -144,6 +153,15 @@ class Store {
   // wake-up may be lost, so whoever watches also asks now and then; the default loses all of them.
   virtual void watch(const Scope&, std::function<void()> changed) { (void)changed; }
   virtual void unwatch(const Scope&) {}
+
+  // Whether claims may carry marks: not where a record and its marks cannot change in one step.
+  virtual bool keeps_marks() const { return false; }
+  // Where the events written with outcomes wait for the relay; null: this store keeps none, and outcomes
+  // must not carry any.
+  virtual OutboxStore* outbox() { return nullptr; }
+  // Whether a service may finish an operation itself, inside a transaction of its own in this store's
+  // database, by a token that it was handed with the request (core/transaction_token.hpp).
+  virtual bool serves_transactions() const { return false; }
 };
 
 }  // namespace onceward

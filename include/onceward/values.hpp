@@ -62,6 +62,31 @@ struct Leaf {
   bool operator==(const Leaf&) const = default;
 };
 
+enum class MarkKind : std::uint8_t {
+  unique = 1,   // a business fact that may come true once
+  suspect = 2,  // a likeness: the same caller, the same fields, another key
+};
+
+// What a claim takes besides its record, in the same atomic step, so that another key for the same fact or
+// the same likeness meets it. A unique mark stands while its holder may have an effect (claimed and alive,
+// processing, unknown) and `keep` after success, whatever the record's ttl. A suspect mark stands `keep` from
+// its claim on. Either is free once its holder has provably no effect (released, failed, claimed and lapsed).
+struct Mark {
+  MarkKind kind = MarkKind::unique;
+  Scope scope;  // hash of what it stands for; shares no value with any record's scope
+  Duration keep{};
+  bool refuses = true;  // false: a claim that meets a standing one is granted, told of it, and takes it over
+  bool operator==(const Mark&) const = default;
+};
+
+// Whose mark stands.
+struct MarkHolder {
+  MarkKind kind = MarkKind::unique;
+  Scope scope;  // of the holder's record, which may be gone
+  OperationId operation_id;
+  bool operator==(const MarkHolder&) const = default;
+};
+
 // What is known of a request besides its fingerprint. Written at the claim, then never changed.
 struct RequestInfo {
   std::string tenant;
@@ -72,6 +97,9 @@ struct RequestInfo {
   // What a probe asks for when the outcome is unknown (on_unknown: probe), everything filled in but
   // `{operation_id}`, because the key and the body are not kept. Empty: nothing that needs keeping.
   std::string probe_target{};
+  std::string
+      reference{};  // the caller's business reference (an order number); operations can be found by it
+  std::vector<Mark> marks{};  // at most one of each kind
   bool operator==(const RequestInfo&) const = default;
 };
 
@@ -83,6 +111,32 @@ struct Response {
   std::string headers;
   std::string body;
   bool operator==(const Response&) const = default;
+};
+
+// What an operation came to, in business words. Kept with the receipt when the response is gone.
+struct OperationResult {
+  std::string resource_type;
+  std::string resource_id;
+  std::string failure_code;
+  bool operator==(const OperationResult&) const = default;
+};
+
+// Something that happened, told to others through the outbox: written in the same step as the outcome.
+struct Event {
+  std::string id;  // "<operation_id>:<type>", the same however often it is sent
+  std::string type;
+  std::string content_type;
+  std::string payload;
+  bool operator==(const Event&) const = default;
+};
+using Events = std::vector<Event>;
+
+// What a handler has to tell besides its outcome: an event with data of its own.
+struct Emission {
+  std::string type;  // 1 to 200 visible ASCII characters
+  std::string data;
+  std::string content_type = "application/json";
+  bool operator==(const Emission&) const = default;
 };
 
 enum class UnknownCause : std::uint8_t {
@@ -124,8 +178,9 @@ struct Record {
   Timestamp expires_at{};   // final or released: end of ttl
   Duration ttl{};           // what completion will use
   Duration receipt_ttl{};
-  std::shared_ptr<const RequestInfo> request;  // shared and immutable, never null in a stored record
-  std::shared_ptr<const Response> response;    // shared and immutable; null unless succeeded or failed
+  std::shared_ptr<const RequestInfo> request;       // shared and immutable, never null in a stored record
+  std::shared_ptr<const Response> response;         // shared and immutable; null unless succeeded or failed
+  std::shared_ptr<const OperationResult> result{};  // shared and immutable; null unless final and known
 };
 
 // Names the claim that a verb acts for. A verb whose fence does not match changes nothing (I3).

@@ -13,7 +13,14 @@ struct Wait {};        // the first is still running
 struct CompareAgain {  // the record was made under another fingerprint version
   std::uint16_t version = 0;
 };
-enum class Rejection { mismatch, unknown, expired, not_stored };
+enum class Rejection {
+  mismatch,
+  unknown,
+  expired,
+  not_stored,
+  duplicate_fact,  // another key stands for the same business fact (unique)
+  suspected,       // the same caller sent the like of it a moment ago (suspect)
+};
 struct Reject {
   Rejection why = Rejection::mismatch;
 };

@@ -110,4 +110,19 @@ Result<std::string_view> json_slice(std::string_view text, std::string_view poin
   return at;
 }
 
+Result<std::vector<std::string_view>> json_elements(std::string_view text) {
+  JsonTape tape;
+  if (!tape.parse(text) || tape.root().type != JsonType::array)
+    return Error{Errc::invalid, "the text is not a JSON array"};
+  std::vector<std::string_view> elements;
+  elements.reserve(tape.root().child_count);
+  Walk walk(text);
+  walk.step();
+  while (walk.next() != ']') {
+    elements.push_back(walk.value());
+    if (walk.next() == ',') walk.step();
+  }
+  return elements;
+}
+
 }  // namespace onceward

@@ -61,5 +61,19 @@ TEST(JsonSlice, says_why_there_is_none) {
   }
 }
 
+TEST(JsonElements, are_the_values_of_an_array_as_they_are_written) {
+  using Elements = std::vector<std::string_view>;
+  EXPECT_EQ(*json_elements("[]"), Elements());
+  EXPECT_EQ(*json_elements(" [ ] "), Elements());
+  EXPECT_EQ(*json_elements(R"([1.0 , "a,]" ,[2,3], {"b":[","]},null])"),
+            (Elements{"1.0", R"("a,]")", "[2,3]", R"({"b":[","]})", "null"}));
+}
+
+TEST(JsonElements, only_an_array_has_any) {
+  for (const char* text : {"{}", "1", "\"[]\"", "", "[1", "[1,]", "[1] 2", "[\xff]"}) {
+    EXPECT_FALSE(json_elements(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace onceward

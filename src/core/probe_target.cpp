@@ -86,6 +86,18 @@ std::string check_probe_target(std::string_view target) {
   return wrong;
 }
 
+std::string check_item_target(std::string_view target) {
+  std::string wrong;
+  for_each_part(
+      target, [](std::string_view) { return true; },
+      [&](std::string_view name) {
+        if (!name.starts_with('/') || !pointer_tokens(name).has_value())
+          wrong = "'{" + std::string(name) + "}' is not a {/pointer} into the item";
+        return wrong.empty();
+      });
+  return wrong;
+}
+
 bool needs_request(std::string_view target) {
   return !for_each_part(
       target, [](std::string_view) { return true; },

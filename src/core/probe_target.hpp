@@ -14,6 +14,10 @@ namespace onceward {
 // The kinds of {…} in a target: {operation_id}, {tenant}, {key}, {/json/pointer}. Empty, or what is wrong.
 std::string check_probe_target(std::string_view target);
 
+// The same for the target of one item of a bulk request, where only the item itself can fill in:
+// {/json/pointer}.
+std::string check_item_target(std::string_view target);
+
 // Whether the target needs what a record does not keep (the key, the body), so that it has to be filled in
 // when the key is claimed.
 bool needs_request(std::string_view target);

@@ -66,5 +66,13 @@ TEST(ProbeTarget, of_a_record_is_what_was_kept_or_what_needs_nothing_kept) {
   EXPECT_EQ(*probe_target(record, policy), "/b/k/01890a5d-ac96-774b-bcce-b302099a8057");
 }
 
+TEST(ItemTarget, is_filled_in_from_the_item_only) {
+  EXPECT_EQ(check_item_target("/cases/{/case}/approve?by={/by/name}"), "");
+  EXPECT_EQ(check_item_target("/cases"), "");
+  for (const char* bad : {"/cases/{key}", "/cases/{operation_id}", "/cases/{}", "/cases/{/a~2}"}) {
+    EXPECT_NE(check_item_target(bad), "") << bad;
+  }
+}
+
 }  // namespace
 }  // namespace onceward

@@ -19,6 +19,9 @@ enum Flag : std::uint8_t {
   is_bound = 4,
   has_evidence = 8,
   has_probe_target = 16,  // since version 2
+  has_marks = 32,         // since version 3, like those that follow
+  has_reference = 64,
+  has_result = 128,
 };
 constexpr std::uint8_t earlier_too_bit = 0x80;  // of the byte that has the evidence's cause
 
@@ -67,7 +70,28 @@ void put_request(char*& out, const RequestInfo& request) {
   }
 }
 
-std::uint8_t version_of(const Record& record) { return record.request->probe_target.empty() ? 1 : 2; }
+std::uint8_t version_of(const Record& record) {
+  const RequestInfo& request = *record.request;
+  if (!request.marks.empty() || !request.reference.empty() || record.result) return 3;
+  return request.probe_target.empty() ? 1 : 2;
+}
+
+constexpr std::uint8_t refuses_bit = 0x80;  // of the byte that has the mark's kind
+
+void put_marks(char*& out, const std::vector<Mark>& marks) {
+  put_number(out, marks.size());
+  for (const Mark& mark : marks) {
+    put_byte(out, static_cast<std::uint8_t>(mark.kind) | (mark.refuses ? refuses_bit : 0));
+    put_bytes(out, mark.scope.data);
+    put_signed(out, mark.keep.count());
+  }
+}
+
+void put_result(char*& out, const OperationResult& result) {
+  put_text(out, result.resource_type);
+  put_text(out, result.resource_id);
+  put_text(out, result.failure_code);
+}
 
 void put_response(char*& out, const Response& response) {
   put_number(out, response.status);
@@ -77,11 +101,16 @@ void put_response(char*& out, const Response& response) {
 
 std::size_t encoded_bytes_max(const Record& record) {
   const RequestInfo& request = *record.request;
-  // Three identities and a fingerprint, at most four single bytes, 20 numbers.
-  std::size_t most = head_bytes + 32 + 16 + 16 + 32 + 4 + 20 * number_bytes_max + request.tenant.size() +
+  // Three identities and a fingerprint, at most four single bytes, 22 numbers.
+  std::size_t most = head_bytes + 32 + 16 + 16 + 32 + 4 + 22 * number_bytes_max + request.tenant.size() +
                      request.operation.size() + request.key_hint.size() + request.owner_tag.size() +
-                     request.probe_target.size();
+                     request.probe_target.size() + request.reference.size();
   for (const Leaf& leaf : request.leaves) most += number_bytes_max + leaf.pointer.size() + 8;
+  most += request.marks.size() * (1 + 32 + number_bytes_max);
+  if (record.result) {
+    most += 3 * number_bytes_max + record.result->resource_type.size() + record.result->resource_id.size() +
+            record.result->failure_code.size();
+  }
   if (record.response) {
     most += 3 * number_bytes_max + record.response->headers.size() + record.response->body.size();
   }
@@ -95,6 +124,9 @@ std::uint8_t flags_of(const Record& record) {
   if (record.fingerprint.bound()) flags |= is_bound;
   if (record.evidence != Evidence{}) flags |= has_evidence;
   if (!record.request->probe_target.empty()) flags |= has_probe_target;
+  if (!record.request->marks.empty()) flags |= has_marks;
+  if (!record.request->reference.empty()) flags |= has_reference;
+  if (record.result) flags |= has_result;
   return flags;
 }
 
@@ -144,6 +176,9 @@ const char* put_record(char* out, const Record& record) {
   put_signed(out, record.receipt_ttl.count());
   put_request(out, *record.request);
   if (flags & has_probe_target) put_text(out, record.request->probe_target);
+  if (flags & has_marks) put_marks(out, record.request->marks);
+  if (flags & has_reference) put_text(out, record.request->reference);
+  if (flags & has_result) put_result(out, *record.result);
   if (record.response) put_response(out, *record.response);
   return out;
 }
@@ -209,6 +244,25 @@ class Reader {
   bool ok_ = true;
 };
 
+std::vector<Mark> get_marks(Reader& in) {
+  std::vector<Mark> marks;
+  const std::uint64_t count = in.number();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    Mark mark;
+    const std::uint8_t first = in.byte();
+    const std::uint8_t kind = first & ~refuses_bit;
+    if (kind < static_cast<std::uint8_t>(MarkKind::unique) ||
+        kind > static_cast<std::uint8_t>(MarkKind::suspect))
+      in.fail();
+    mark.kind = static_cast<MarkKind>(kind);
+    mark.refuses = (first & refuses_bit) != 0;
+    in.bytes(mark.scope.data);
+    mark.keep = Duration(in.signed_number());
+    marks.push_back(mark);
+  }
+  return marks;
+}
+
 std::shared_ptr<const RequestInfo> get_request(Reader& in, std::uint8_t flags) {
   auto request = std::make_shared<RequestInfo>();
   request->tenant = in.text();
@@ -228,7 +282,17 @@ std::shared_ptr<const RequestInfo> get_request(Reader& in, std::uint8_t flags) {
     request->leaves.push_back(std::move(leaf));
   }
   if (flags & has_probe_target) request->probe_target = in.text();
+  if (flags & has_marks) request->marks = get_marks(in);
+  if (flags & has_reference) request->reference = in.text();
   return request;
+}
+
+std::shared_ptr<const OperationResult> get_result(Reader& in) {
+  auto result = std::make_shared<OperationResult>();
+  result->resource_type = in.text();
+  result->resource_id = in.text();
+  result->failure_code = in.text();
+  return result;
 }
 
 std::shared_ptr<const Response> get_response(Reader& in, std::uint8_t flags) {
@@ -284,6 +348,7 @@ Record get_record(Reader& in) {
   record.ttl = Duration(in.signed_number());
   record.receipt_ttl = Duration(in.signed_number());
   record.request = get_request(in, flags);
+  if (flags & has_result) record.result = get_result(in);
   if (flags & has_response) record.response = get_response(in, flags);
   return record;
 }

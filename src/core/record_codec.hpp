@@ -1,8 +1,9 @@
 // The stored form of a Record: versioned, checksummed, self-delimiting. Every store that keeps records
 // as bytes uses it. Pure; any thread. What cannot be read is Errc::unreadable, never a miss (I5).
 //
-//   byte 0      version (this code reads 1 and 2; it writes 2 only for what 1 cannot say, a probe target,
-//               so that a rolling upgrade keeps the other records readable for the older release)
+//   byte 0      version (this code reads 1 to 3; it writes 2 only for what 1 cannot say, a probe target, and
+//               3 only for marks, a reference or a result, so that a rolling upgrade keeps the other records
+//               readable for the older release)
 //   bytes 1-4   CRC32C of the version and of everything from byte 5 on
 //   bytes 5-8   length of the whole encoding
 //   bytes 9-40  scope
@@ -20,7 +21,7 @@
 
 namespace onceward {
 
-constexpr std::uint8_t record_version = 2;
+constexpr std::uint8_t record_version = 3;
 
 // Appends the encoding to `out`.
 void encode_record(const Record& record, std::string& out);

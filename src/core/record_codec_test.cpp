@@ -62,6 +62,8 @@ void expect_same(const Record& a, const Record& b) {
   EXPECT_EQ(*a.request, *b.request);
   ASSERT_EQ(a.response == nullptr, b.response == nullptr);
   if (a.response) EXPECT_EQ(*a.response, *b.response);
+  ASSERT_EQ(a.result == nullptr, b.result == nullptr);
+  if (a.result) EXPECT_EQ(*a.result, *b.result);
 }
 
 std::string encoded(const Record& record) {
@@ -107,6 +109,22 @@ TEST(RecordCodec, WritesVersion2OnlyForWhatVersion1CannotSay) {
   EXPECT_EQ(encoded(record)[0], 2);
 }
 
+TEST(RecordCodec, WritesVersion3OnlyForMarksAReferenceOrAResult) {
+  Record result = sample();
+  result.result = std::make_shared<const OperationResult>(OperationResult{"order", "7", ""});
+  EXPECT_EQ(encoded(result)[0], 3);
+  Record reference = sample();
+  RequestInfo request = *reference.request;
+  request.reference = "A-17";
+  reference.request = std::make_shared<const RequestInfo>(request);
+  EXPECT_EQ(encoded(reference)[0], 3);
+  Record marked = sample();
+  request.reference.clear();
+  request.marks = {Mark{}};
+  marked.request = std::make_shared<const RequestInfo>(request);
+  EXPECT_EQ(encoded(marked)[0], 3);
+}
+
 TEST(RecordCodec, KeepsEveryField) {
   struct Case {
     const char* name;
@@ -127,6 +145,17 @@ TEST(RecordCodec, KeepsEveryField) {
          RequestInfo request = *r.request;
          request.probe_target = "/by-key/k%201?of=acme";
          r.request = std::make_shared<const RequestInfo>(request);
+       }},
+      {"a reference, marks and a result",
+       [](Record& r) {
+         RequestInfo request = *r.request;
+         request.reference = "order A-17";
+         Mark fact{.kind = MarkKind::unique, .scope = {}, .keep = Duration(1ll << 50), .refuses = true};
+         fact.scope.data[31] = 0xff;
+         request.marks = {
+             fact, Mark{.kind = MarkKind::suspect, .scope = {}, .keep = Duration(1), .refuses = false}};
+         r.request = std::make_shared<const RequestInfo>(request);
+         r.result = std::make_shared<const OperationResult>(OperationResult{"payment", "pay/9", "declined"});
        }},
       {"body left out",
        [](Record& r) { r.response = std::make_shared<const Response>(Response{200, true, "A: b\r\n", ""}); }},
@@ -206,7 +235,7 @@ TEST(RecordCodec, CallsEveryOtherLengthUnreadable) {
 
 TEST(RecordCodec, SaysThatANewerVersionIsUnreadable) {
   std::string bytes = encoded(sample());
-  bytes[0] = 3;
+  bytes[0] = record_version + 1;
   const Result<Record> read = decode_record(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::unreadable);

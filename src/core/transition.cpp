@@ -60,6 +60,7 @@ ClaimStep grant(Record record, const ClaimRequest& event, Timestamp now) {
   record.ttl = event.ttl;
   record.receipt_ttl = event.receipt_ttl;
   record.response = nullptr;
+  record.result = nullptr;
   ONCEWARD_ASSERT(is_consistent(record));
   return {record, {true, std::move(record)}};
 }
@@ -121,10 +122,12 @@ Record receipt_of(const Record& stored) {
   if (stored.state != State::expired) receipt.updated_at = stored.expires_at;
   receipt.state = State::expired;
   receipt.response = nullptr;
-  if (stored.request && (!stored.request->leaves.empty() || !stored.request->probe_target.empty())) {
-    RequestInfo slim = *stored.request;
+  const RequestInfo* request = stored.request.get();
+  if (request && (!request->leaves.empty() || !request->probe_target.empty() || !request->marks.empty())) {
+    RequestInfo slim = *request;
     slim.leaves.clear();
     slim.probe_target.clear();
+    slim.marks.clear();  // a mark that still stands says so itself
     receipt.request = std::make_shared<const RequestInfo>(std::move(slim));
   }
   return receipt;
@@ -181,6 +184,7 @@ Step transition(const Record* stored, const CompleteRequest& event, Timestamp no
   if (event.ttl) record->ttl = *event.ttl;
   record->state = event.as;
   record->response = event.response;
+  record->result = event.result;
   record->evidence = {};
   record->expires_at = now + record->ttl;
   return changed(std::move(*record), now);
@@ -226,10 +230,14 @@ Step transition(const Record* stored, const ResolveRequest& event, Timestamp now
   if (!record || record->operation_id != event.operation_id) return unchanged(not_found());
   if (record->epoch != event.epoch) return unchanged(stale());
   if (is_final(record->state)) return unchanged(conflict("the record is final"));
+  // Its epoch has ended without an effect: there is nothing left to say about it. And two who release it at
+  // once must not both be told that they did.
+  if (record->state == State::released) return unchanged(conflict("the record is released"));
   record->state = event.as;
   record->owner = {};  // whoever held it can no longer complete, release or renew (I3)
   record->evidence = {};
   record->response = event.as == State::released ? nullptr : event.response;
+  record->result = event.as == State::released ? nullptr : event.result;
   record->expires_at = now + record->ttl;
   return changed(std::move(*record), now);
 }
@@ -249,6 +257,7 @@ bool matches(const ListRequest& request, const Record& settled) {
   if (request.state && settled.state != *request.state) return false;
   if (request.operation && settled.request->operation != *request.operation) return false;
   if (request.tenant && settled.request->tenant != *request.tenant) return false;
+  if (request.reference && settled.request->reference != *request.reference) return false;
   return !request.updated_before || settled.updated_at < *request.updated_before;
 }
 
@@ -269,6 +278,7 @@ bool is_consistent(const Record& record) {
   if (record.epoch == 0 || !record.request) return false;
   if (record.lease_until > record.hold_until) return false;
   // No statement about created_at and updated_at: a wall clock may have been set back between them.
+  if (record.result && !is_final(record.state)) return false;
   return !record.response || record.state == State::succeeded || record.state == State::failed;
 }
 

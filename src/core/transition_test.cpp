@@ -351,7 +351,7 @@ TEST(Transition, resolve_in_every_state) {
                       {State::processing, as, {}},
                       {State::succeeded, {}, Errc::conflict},
                       {State::failed, {}, Errc::conflict},
-                      {State::released, as, {}},
+                      {State::released, {}, Errc::conflict},
                       {State::unknown, as, {}},
                       {State::expired, {}, Errc::conflict}});
   }
@@ -470,7 +470,17 @@ TEST(Transition, settle_applies_leases_and_ttls) {
 }
 
 TEST(Transition, a_receipt_keeps_who_and_what_but_no_content) {
-  const Record receipt = receipt_of(in(State::succeeded));
+  Record stored = in(State::succeeded);
+  RequestInfo request = *stored.request;
+  request.reference = "A-17";
+  request.marks = {Mark{}};
+  stored.request = std::make_shared<const RequestInfo>(request);
+  stored.result = std::make_shared<const OperationResult>(OperationResult{"order", "7", ""});
+  const Record receipt = receipt_of(stored);
+  EXPECT_EQ(receipt.request->reference, "A-17");
+  EXPECT_TRUE(receipt.request->marks.empty());
+  ASSERT_TRUE(receipt.result);
+  EXPECT_EQ(receipt.result->resource_id, "7");
   EXPECT_EQ(receipt.state, State::expired);
   EXPECT_FALSE(receipt.response);
   EXPECT_TRUE(receipt.request->leaves.empty());
