@@ -57,12 +57,11 @@ class EmbeddedUnderTest final : public StoreUnderTest {
 };
 
 // With small segments, so that sealing, index files and cleaning take part; and with one large one.
-INSTANTIATE_TEST_SUITE_P(
-    Embedded, StoreConformance,
+ONCEWARD_STORE_CONFORMANCE(
+    Embedded,
     ::testing::Values(StoreFactory{"embedded", [] { return std::make_unique<EmbeddedUnderTest>(8 << 20); }},
                       StoreFactory{"embedded_small_segments",
-                                   [] { return std::make_unique<EmbeddedUnderTest>(64 << 10); }}),
-    factory_name);
+                                   [] { return std::make_unique<EmbeddedUnderTest>(64 << 10); }}));
 
 }  // namespace
 }  // namespace onceward::testing

@@ -50,11 +50,10 @@ class FailpointEmbedded final : public StoreUnderTest {
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Failpoint, StoreConformance,
+ONCEWARD_STORE_CONFORMANCE(
+    Failpoint,
     ::testing::Values(StoreFactory{"memory", [] { return std::make_unique<FailpointMemory>(); }},
-                      StoreFactory{"embedded", [] { return std::make_unique<FailpointEmbedded>(); }}),
-    factory_name);
+                      StoreFactory{"embedded", [] { return std::make_unique<FailpointEmbedded>(); }}));
 
 }  // namespace
 }  // namespace onceward::testing

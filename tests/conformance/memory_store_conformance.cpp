@@ -15,10 +15,8 @@ class MemoryUnderTest final : public StoreUnderTest {
   std::unique_ptr<Store> store_ = make_memory_store(clock_);
 };
 
-INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
-                         ::testing::Values(StoreFactory{"memory",
-                                                        [] { return std::make_unique<MemoryUnderTest>(); }}),
-                         factory_name);
+ONCEWARD_STORE_CONFORMANCE(Memory, ::testing::Values(StoreFactory{
+                                       "memory", [] { return std::make_unique<MemoryUnderTest>(); }}));
 
 }  // namespace
 }  // namespace onceward::testing

@@ -1,5 +1,5 @@
-// A long random run against the model, which is `transition` over a plain map: every reply and, now
-// and then, every record must agree. The seed is printed; ONCEWARD_SEED repeats it and
+// A long random run against the model, which is `transition` and the rule of marks over plain maps: every
+// reply and, now and then, every record must agree. The seed is printed; ONCEWARD_SEED repeats it and
 // ONCEWARD_STEPS makes the run longer.
 #include <cstdlib>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "base/sha256.hpp"
 #include "conformance/store_conformance.hpp"
-#include "core/transition.hpp"
+#include "core/marks.hpp"
 
 namespace onceward::testing {
 namespace {
@@ -31,14 +31,48 @@ std::string describe(const Result<Record>& result) {
          (r.response ? r.response->body : "-");
 }
 
+std::string describe(const ClaimReply& reply) {
+  std::string text = reply.granted ? "granted " : "refused ";
+  if (reply.record.epoch != 0) text += describe(Result<Record>(reply.record));
+  if (reply.standing) text += " meets " + to_string(reply.standing->operation_id);
+  return text;
+}
+
 class Model {
  public:
+  ClaimStep claim(const ClaimRequest& request, Timestamp at) {
+    std::vector<MarkSeen> seen;
+    for (const Mark& mark : request.request->marks) {
+      const auto entry = marks_.find(mark.scope);
+      if (entry == marks_.end()) {
+        seen.push_back({&mark, nullptr, nullptr});
+      } else {
+        seen.push_back({&mark, &entry->second, find(entry->second.holder.scope)});
+      }
+    }
+    MarkedClaim claim = take_marks(transition(find(request.scope), request, at), seen, at);
+    put(claim.step.next);
+    for (const MarkEntry& entry : claim.taken) marks_.insert_or_assign(entry.scope, entry);
+    return std::move(claim.step);
+  }
+  template <class Event>
+  Result<Record> apply(const Scope& scope, const Event& event, Timestamp at) {
+    Step step = transition(find(scope), event, at);
+    if (step.next && ends_marks(*step.next)) {
+      for (const Mark& mark : step.next->request->marks) {
+        const auto entry = marks_.find(mark.scope);
+        const MarkStep ended =
+            end_mark(mark, entry == marks_.end() ? nullptr : &entry->second, *step.next, at);
+        if (ended.change == MarkChange::write) marks_.insert_or_assign(mark.scope, ended.entry);
+        if (ended.change == MarkChange::drop) marks_.erase(mark.scope);
+      }
+    }
+    put(step.next);
+    return std::move(step.reply);
+  }
   const Record* find(const Scope& scope) const {
     const auto found = records_.find(scope);
     return found == records_.end() ? nullptr : &found->second;
-  }
-  void put(const std::optional<Record>& next) {
-    if (next) records_.insert_or_assign(next->scope, *next);
   }
   Result<Record> now(const Scope& scope, Timestamp at) const {
     const Record* stored = find(scope);
@@ -48,7 +82,12 @@ class Model {
   }
 
  private:
+  void put(const std::optional<Record>& next) {
+    if (next) records_.insert_or_assign(next->scope, *next);
+  }
+
   std::map<Scope, Record> records_;
+  std::map<Scope, MarkEntry> marks_;
 };
 
 TEST_P(StoreConformance, a_long_random_run_agrees_with_the_model) {
@@ -59,6 +98,7 @@ TEST_P(StoreConformance, a_long_random_run_agrees_with_the_model) {
   const auto below = [&](std::uint64_t n) { return random() % n; };
 
   Model model;
+  const bool with_marks = store().keeps_marks();
   std::vector<Record> claims;  // what was ever granted: current and stale fences alike
   for (std::uint64_t step = 0; step < steps; ++step) {
     const std::string key = "k" + std::to_string(below(40));
@@ -75,43 +115,50 @@ TEST_P(StoreConformance, a_long_random_run_agrees_with_the_model) {
       wanted.max_hold = Duration(1 + below(20000));
       wanted.ttl = Duration(1 + below(20000));
       wanted.receipt_ttl = Duration(below(2) * below(20000));
-      const ClaimStep modelled = transition(model.find(wanted.scope), wanted, now());
+      if (with_marks && below(3) == 0) {
+        RequestInfo info = *wanted.request;
+        const auto scope_of_fact = [&](const char* kind) {
+          return Scope{sha256(kind + std::to_string(below(6)))};
+        };
+        info.marks.push_back({MarkKind::unique, scope_of_fact("unique"), Duration(1 + below(30000)), true});
+        if (below(2))
+          info.marks.push_back(
+              {MarkKind::suspect, scope_of_fact("suspect"), Duration(1 + below(5000)), below(2) == 0});
+        wanted.request = std::make_shared<const RequestInfo>(std::move(info));
+      }
+      const ClaimStep modelled = model.claim(wanted, now());
       const Result<ClaimReply> reply = claim(wanted);
       ASSERT_TRUE(reply) << reply.error().message;
-      model.put(modelled.next);
-      expected = (modelled.reply.granted ? "granted " : "refused ") + describe(modelled.reply.record);
-      actual = (reply->granted ? "granted " : "refused ") + describe(reply->record);
+      expected = describe(modelled.reply);
+      actual = describe(*reply);
       if (reply->granted) claims.push_back(reply->record);
       if (claims.size() > 60) claims.erase(claims.begin());
     } else if (verb < 90) {
-      const auto check = [&](Step modelled, const Result<Record>& reply) {
-        model.put(modelled.next);
-        expected = describe(modelled.reply);
+      const auto check = [&](const auto& event, const Result<Record>& reply) {
+        expected = describe(model.apply(known->scope, event, now()));
         actual = describe(reply);
       };
       const Fence fence = fence_of(*known);
-      const Record* stored = model.find(known->scope);
-      const Timestamp at = now();
       if (verb < 48) {
-        check(transition(stored, fence, at), dispatch(*known));
+        check(fence, dispatch(*known));
       } else if (verb < 56) {
         const Duration lease(1 + below(5000));
-        check(transition(stored, RenewRequest{fence, lease}, at), renew(*known, lease));
+        check(RenewRequest{fence, lease}, renew(*known, lease));
       } else if (verb < 70) {
         const std::string body = "b" + std::to_string(below(3));
         const State as = below(5) ? State::succeeded : State::failed;
         auto response =
             std::make_shared<const Response>(Response{201, false, "Location: /orders/1\r\n", body});
-        check(transition(stored, CompleteRequest{fence, as, response, {}}, at), complete(*known, body, as));
+        check(CompleteRequest{fence, as, response, {}}, complete(*known, body, as));
       } else if (verb < 76) {
         const bool unbind = below(2) == 0;
-        check(transition(stored, ReleaseRequest{fence, unbind}, at), release(*known, unbind));
+        check(ReleaseRequest{fence, unbind}, release(*known, unbind));
       } else if (verb < 82) {
-        check(transition(stored, UnknownRequest{fence, {UnknownCause::timeout, 0, 17}}, at), unknown(*known));
+        check(UnknownRequest{fence, {UnknownCause::timeout, 0, 17}}, unknown(*known));
       } else {
         const State as = std::array{State::succeeded, State::failed, State::released}[below(3)];
         const Epoch epoch = known->epoch + below(4) / 3;
-        check(transition(stored, ResolveRequest{known->scope, known->operation_id, epoch, as, nullptr}, at),
+        check(ResolveRequest{known->scope, known->operation_id, epoch, as, nullptr},
               resolve(*known, as, epoch));
       }
     } else if (verb < 96) {

@@ -21,7 +21,8 @@ class PostgresUnderTest final : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(std::string url) : url_(std::move(url)) {
     migrate_once(url_);
-    ServerLink(url_).run("DELETE FROM onceward.records");
+    ServerLink(url_).run(
+        "DELETE FROM onceward.records; DELETE FROM onceward.marks; DELETE FROM onceward.outbox");
     open();
   }
   Store& store() override { return *store_; }
@@ -55,10 +56,8 @@ StoreFactory factory(const char* name, const char* variable) {
   return {name, [variable] { return std::make_unique<PostgresUnderTest>(server_url(variable)); }};
 }
 
-INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
-                         ::testing::Values(factory("direct", "ONCEWARD_TEST_POSTGRES"),
-                                           factory("pooled", "ONCEWARD_TEST_PGBOUNCER")),
-                         factory_name);
+ONCEWARD_STORE_CONFORMANCE(Postgres, ::testing::Values(factory("direct", "ONCEWARD_TEST_POSTGRES"),
+                                                       factory("pooled", "ONCEWARD_TEST_PGBOUNCER")));
 
 }  // namespace
 }  // namespace onceward::testing

@@ -57,7 +57,7 @@ std::vector<StoreFactory> servers() {
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(Redis, StoreConformance, ::testing::ValuesIn(servers()), factory_name);
+ONCEWARD_STORE_CONFORMANCE(Redis, ::testing::ValuesIn(servers()));
 
 }  // namespace
 }  // namespace onceward::testing

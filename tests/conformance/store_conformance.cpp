@@ -1,6 +1,7 @@
 #include "conformance/store_conformance.hpp"
 
 #include "base/sha256.hpp"
+#include "core/adoption.hpp"
 #include "core/scope.hpp"
 #include "core/transition.hpp"
 
@@ -69,6 +70,11 @@ Result<Record> StoreConformance::resolve(const Record& record, State as, Epoch e
   if (!body.empty()) response = std::make_shared<const Response>(Response{200, false, "", body});
   const ResolveRequest request{record.scope, record.operation_id, epoch, as, std::move(response)};
   return executor_.call<Record>([&](auto& reply) { return store().resolve(request, reply); });
+}
+
+Result<bool> StoreConformance::adopt(const Record& copy) {
+  auto& adopter = dynamic_cast<Adopter&>(store());
+  return executor_.call<bool>([&](auto& reply) { return adopter.adopt(copy, reply); });
 }
 
 Result<Record> StoreConformance::lookup(const Scope& scope) {

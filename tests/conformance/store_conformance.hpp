@@ -1,13 +1,15 @@
 // One suite for every store. A store joins with a StoreUnderTest (make, advance the clock, restart)
-// and one INSTANTIATE_TEST_SUITE_P; see memory_store_conformance.cpp.
+// and one ONCEWARD_STORE_CONFORMANCE; see memory_store_conformance.cpp.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "onceward/outbox_store.hpp"
 #include "onceward/store.hpp"
 #include "support/fakes.hpp"
 
@@ -55,6 +57,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   Result<Record> release(const Record& mine, bool unbind = false);
   Result<Record> unknown(const Record& mine, UnknownCause cause = UnknownCause::timeout);
   Result<Record> resolve(const Record& record, State as, Epoch epoch, const std::string& body = "");
+  Result<bool> adopt(const Record& copy);  // of stores that are Adopters
   Result<Record> lookup(const Scope& scope);
   Result<Record> lookup(const OperationId& id);
   Result<ListReply> list(const ListRequest& request);
@@ -65,5 +68,55 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   std::unique_ptr<StoreUnderTest> under_test_;
   BlockingExecutor executor_;
 };
+
+// References and results.
+class ResultConformance : public StoreConformance {
+ protected:
+  ClaimRequest referring(const std::string& key, const std::string& reference,
+                         const std::string& owner = "owner");
+  Result<Record> complete_as(const Record& mine, OperationResult result, State as = State::succeeded);
+  std::set<Scope> found_by(const std::string& reference, std::size_t page = 100);
+};
+
+// For stores that keep marks; the others skip it.
+class MarkConformance : public StoreConformance {
+ protected:
+  void SetUp() override;
+
+  static Mark unique(const std::string& fact, Duration keep = std::chrono::days(365));
+  static Mark suspect(const std::string& likeness, bool refuses = true);  // for 30 s
+  ClaimRequest marked(const std::string& key, std::vector<Mark> marks, const std::string& owner = "owner");
+  // Refused because of a mark that `holder` has, and nothing was written.
+  void expect_refused(const ClaimRequest& wanted, const Record& holder);
+};
+
+// For stores that keep an outbox; the others skip it.
+class OutboxConformance : public StoreConformance {
+ protected:
+  void SetUp() override;
+
+  OutboxStore& outbox() { return *store().outbox(); }
+  static Event event(const Record& of, const std::string& type);
+  static std::string id(const Record& of, const std::string& type);
+  Result<Record> complete_with(const Record& mine, const std::vector<std::string>& types,
+                               State as = State::succeeded);
+  Record completed(const std::string& key, const std::vector<std::string>& types);
+  Record relay(const std::string& owner = "relay", const std::string& key = "partition 0");
+  std::vector<PendingEvent> fetch(const Record& of, std::size_t limit = 100);  // from that record's partition
+  std::string due(const Record& of, std::size_t limit = 100);                  // "<type> " of each, in order
+  Result<std::size_t> settle(const Record& relay, std::vector<std::string> delivered,
+                             std::vector<FailedEvent> failed = {});
+  ListEventsReply list_all(bool set_aside_only = false, std::size_t page = 100);
+  Result<std::size_t> retry(std::vector<std::string> ids = {});
+  OutboxStats outbox_stats();
+};
+
+// A store joins with one line: all of the suite.
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): GoogleTest's registration is one itself
+#define ONCEWARD_STORE_CONFORMANCE(prefix, ...)                                   \
+  INSTANTIATE_TEST_SUITE_P(prefix, StoreConformance, __VA_ARGS__, factory_name);  \
+  INSTANTIATE_TEST_SUITE_P(prefix, ResultConformance, __VA_ARGS__, factory_name); \
+  INSTANTIATE_TEST_SUITE_P(prefix, MarkConformance, __VA_ARGS__, factory_name);   \
+  INSTANTIATE_TEST_SUITE_P(prefix, OutboxConformance, __VA_ARGS__, factory_name)
 
 }  // namespace onceward::testing

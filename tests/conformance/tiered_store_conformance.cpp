@@ -82,10 +82,8 @@ StoreFactory tiered(std::string name, Manners manners) {
   return {std::move(name), [manners] { return std::make_unique<TieredUnderTest>(manners); }};
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiered, StoreConformance,
-                         ::testing::Values(tiered("faithful_cache", Manners::faithful),
-                                           tiered("unkind_cache", Manners::unkind)),
-                         factory_name);
+ONCEWARD_STORE_CONFORMANCE(Tiered, ::testing::Values(tiered("faithful_cache", Manners::faithful),
+                                                     tiered("unkind_cache", Manners::unkind)));
 
 class Tiered : public StoreConformance {
  protected:

@@ -98,15 +98,15 @@ class Server:
         self.sql(f"CREATE DATABASE {name}")
         return f"postgres://{USER}@127.0.0.1:{self.port}/{name}"
 
-    def add_standby(self, name="standby1"):
-        """A standby that every commit waits for."""
+    def add_standby(self, name="standby1", through=None):
+        """A standby that every commit waits for; it follows through another port, if one is given."""
         folder = self.folder / name
         folder.mkdir()
         give_to_postgres(folder)
         standby = Server(folder, free_port())
         as_postgres([BIN / "pg_basebackup", "-h", "127.0.0.1", "-p", self.port, "-U", USER, "-D", standby.data,
                      "-X", "stream", "-c", "fast"])
-        conninfo = f"host=127.0.0.1 port={self.port} user={USER} application_name={name}"
+        conninfo = f"host=127.0.0.1 port={through or self.port} user={USER} application_name={name}"
         as_postgres(["touch", standby.data / "standby.signal"])
         standby.configure(port=standby.port, unix_socket_directories=folder, primary_conninfo=conninfo)
         standby.start()

@@ -53,9 +53,13 @@ class Process:
         self.process = None
         self.start()
 
-    def start(self):
+    def spawn(self):
+        """Starts it without waiting until it answers."""
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def start(self):
+        self.spawn()
         eventually(self.answers, what=f"{self.command}: {(self.folder / 'log').read_text()[-2000:]}")
         return self
 
@@ -125,14 +129,31 @@ def make_certificates(folder):
     return folder
 
 
+def tls_process(folder, certificates, program="redis-server", config=(), settings=()):
+    """One that speaks TLS only."""
+    port, ca = free_port(), certificates / "ca.pem"
+    encrypted = ("--port", "0", "--tls-port", port, "--tls-cert-file", certificates / "server.pem", "--tls-key-file",
+                 certificates / "server.key", "--tls-ca-cert-file", ca, "--tls-auth-clients", "no")
+    return Process(folder, port=port, program=program, config=config, settings=(*encrypted, *settings),
+                   cli_arguments=("--tls", "--cacert", str(ca)))
+
+
 def start_tls(folder):
     certificates = make_certificates(pathlib.Path(folder) / "certificates")
-    port = free_port()
+    process = tls_process(folder, certificates, settings=("--save", ""))
+    return Server(f"rediss://127.0.0.1:{process.port}?ca={certificates / 'ca.pem'}", [process])
+
+
+def start_tls_sentinel(folder):
+    """A primary and one sentinel, both with TLS."""
+    folder = pathlib.Path(folder)
+    certificates = make_certificates(folder / "certificates")
+    primary = tls_process(folder / "primary", certificates, settings=("--save", ""))
+    sentinel = tls_process(folder / "sentinel", certificates, program="redis-sentinel",
+                           config=[f"sentinel monitor main 127.0.0.1 {primary.port} 1"],
+                           settings=("--tls-replication", "yes"))
     ca = certificates / "ca.pem"
-    settings = ("--port", "0", "--tls-port", port, "--tls-cert-file", certificates / "server.pem", "--tls-key-file",
-                certificates / "server.key", "--tls-ca-cert-file", ca, "--tls-auth-clients", "no", "--save", "")
-    process = Process(folder, port=port, settings=settings, cli_arguments=("--tls", "--cacert", str(ca)))
-    return Server(f"rediss://127.0.0.1:{port}?ca={ca}", [process])
+    return Server(f"redis+sentinel://127.0.0.1:{sentinel.port}/main?tls=true&ca={ca}", [primary, sentinel])
 
 
 def start_replicated(folder, replicas=1, settings=DURABLE):

@@ -41,10 +41,40 @@ Result<ClaimReply> Authority::claim(ClaimRequest request) {
   const std::optional<Record> before = stored ? std::optional(*stored) : std::nullopt;
   const bool forward = request.take_unknown;
   if (world_.is(Mutant::lease_end_reexecutes)) request.take_unknown = true;
-  ClaimStep step = transition(stored, request, clock_.now());
+  Result<MarkedClaim> claim = take(transition(stored, request, clock_.now()), request.request->marks);
+  if (!claim) return claim.error();
+  const ClaimStep& step = claim->step;
+  for (const MarkEntry& entry : claim->taken) {
+    if (world_.is(Mutant::mark_outside_the_step)) {
+      world_.after(world_.chance.ms(1, 50), [this, entry] { put_mark(entry); });
+    } else {
+      put_mark(entry);
+    }
+  }
   if (step.next) put(*step.next, forward);
-  if (!step.reply.granted) judge_.rejected_claim(before ? &*before : nullptr, find(request.scope));
-  return std::move(step.reply);
+  if (!step.reply.granted)
+    judge_.rejected_claim(before ? &*before : nullptr, find(request.scope), step.reply.standing.has_value());
+  return step.reply;
+}
+
+Result<MarkedClaim> Authority::take(ClaimStep step, const std::vector<Mark>& marks) const {
+  std::vector<MarkSeen> seen;
+  for (const Mark& mark : marks) {
+    const MarkEntry* entry = find_mark(mark.scope);
+    if (entry && unreadable_.contains(entry->holder.scope)) return unreadable();
+    seen.push_back({&mark, entry, entry ? find(entry->holder.scope) : nullptr});
+  }
+  return take_marks(std::move(step), seen, clock_.now());
+}
+
+void Authority::end_marks(const Record& next) {
+  const bool frees_wrongly = world_.is(Mutant::mark_freed_on_unknown) && next.state == State::unknown;
+  if (!ends_marks(next) && !frees_wrongly) return;
+  for (const Mark& mark : next.request->marks) {
+    const MarkStep step = end_mark(mark, find_mark(mark.scope), next, clock_.now());
+    if (step.change == MarkChange::write) put_mark(step.entry);
+    if (step.change == MarkChange::drop) marks_.erase(mark.scope);
+  }
 }
 
 Result<Record> Authority::complete(const CompleteRequest& request) {

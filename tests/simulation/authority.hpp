@@ -1,12 +1,12 @@
-// Authority: the one store that all simulated processes share, `transition` over a map with its own
-// clock. It outlives every crash of an engine. Reached only through the processes' faulty ports.
+// Authority: the one store that all simulated processes share, `transition` and the rule of marks over maps
+// with its own clock. It outlives every crash of an engine. Reached only through the processes' faulty ports.
 #pragma once
 
 #include <map>
 #include <set>
 #include <vector>
 
-#include "core/transition.hpp"
+#include "core/marks.hpp"
 #include "simulation/judge.hpp"
 
 namespace onceward::simulation {
@@ -20,7 +20,10 @@ class Authority {
   Result<Record> apply(const Scope& scope, const Event& event) {
     if (unreadable_.contains(scope)) return unreadable();
     Step step = transition(find(scope), event, clock_.now());
-    if (step.next) put(*step.next, false);
+    if (step.next) {
+      end_marks(*step.next);
+      put(*step.next, false);
+    }
     return std::move(step.reply);
   }
   Result<Record> complete(const CompleteRequest& request);
@@ -49,6 +52,13 @@ class Authority {
     const auto found = records_.find(scope);
     return found == records_.end() ? nullptr : &found->second;
   }
+  const MarkEntry* find_mark(const Scope& scope) const {
+    const auto found = marks_.find(scope);
+    return found == marks_.end() ? nullptr : &found->second;
+  }
+  Result<MarkedClaim> take(ClaimStep step, const std::vector<Mark>& marks) const;
+  void put_mark(const MarkEntry& entry) { marks_.insert_or_assign(entry.scope, entry); }
+  void end_marks(const Record& next);
   void put(const Record& next, bool forward);
   void remove(const Scope& scope, bool by_operator);
 
@@ -56,6 +66,7 @@ class Authority {
   Judge& judge_;
   const Clock& clock_;
   std::map<Scope, Record> records_;
+  std::map<Scope, MarkEntry> marks_;
   std::set<Scope> unreadable_;
   Nanoseconds down_until_{};
   std::vector<Change> unsynced_;  // only a store that does not sync has any

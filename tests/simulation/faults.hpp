@@ -26,6 +26,8 @@ enum class Mutant {
   wall_clock_lease,
   rejected_duplicate_frees_the_winner,
   store_error_means_not_written,
+  mark_freed_on_unknown,
+  mark_outside_the_step,
   count,
 };
 
@@ -46,6 +48,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::count)> 
     "wall_clock_lease",
     "rejected_duplicate_frees_the_winner",
     "store_error_means_not_written",
+    "mark_freed_on_unknown",
+    "mark_outside_the_step",
 };
 
 struct Faults {

@@ -27,6 +27,25 @@ void Judge::stored(const Record& after, bool forward) {
   truth.last = after;
   truth.granted.insert(after.epoch);
   if (after.response && !contains(truth.outcomes, *after.response)) truth.outcomes.push_back(after.response);
+  truth.states_a_fact |= !after.request->marks.empty();
+  for (const Mark& mark : after.request->marks)
+    if (after.state == State::succeeded && !truth.fact_until) truth.fact_until = clock_.now() + mark.keep;
+}
+
+// Whether it may have come true and is still within its time.
+bool Judge::holds_its_fact(const Truth& truth) const {
+  if (truth.effects == 0) return false;
+  if (truth.fact_until) return clock_.now() < *truth.fact_until;
+  const std::optional<Record> now = settle(truth.last, clock_.now());
+  return now && (now->state == State::processing || now->state == State::unknown);
+}
+
+void Judge::check_fact(const OperationId& operation, const Truth& truth) {
+  for (const Mark& mark : truth.last.request->marks) {
+    for (const OperationId& other : facts_[mark.scope])
+      check(other == operation || !holds_its_fact(truths_[other]), "unique: a second effect of one fact");
+    facts_[mark.scope].push_back(operation);
+  }
 }
 
 // A claim that was lost on its way, asked again and long over can still arrive: the key is then held
@@ -76,7 +95,8 @@ void Judge::removed(const Record& before, bool by_operator) {
   truths_[before.operation_id].purged = true;
 }
 
-void Judge::rejected_claim(const Record* before, const Record* after) {
+void Judge::rejected_claim(const Record* before, const Record* after, bool by_mark) {
+  if (by_mark && !before && !after) return;
   const bool same = before && after && before->epoch == after->epoch && before->owner == after->owner &&
                     before->state == after->state && before->lease_until == after->lease_until &&
                     before->updated_at == after->updated_at && before->fingerprint == after->fingerprint &&
@@ -113,6 +133,7 @@ void Judge::took_effect(const Identity& who, const OperationId& operation, Epoch
     check(other == operation || earlier.effects == 0 || is_over(earlier),
           "promise: a second effect of one key within the life of its record");
   }
+  check_fact(operation, truth);
   if (who.forward) return;
   const std::optional<Record> now = settle(truth.last, clock_.now());
   check(now && now->epoch == epoch && (now->state == State::processing || now->state == State::unknown),
@@ -189,6 +210,11 @@ void Judge::told_rejected(Call& call, const Rejected& rejected) {
   call.nothing_sent = true;
   const Record& record = rejected.record;
   const auto known = truths_.find(record.operation_id);
+  if (rejected.why == Rejection::duplicate_fact) {
+    // Its own key's too, in an earlier life: the fact outlives the record.
+    return check(call.who.states_a_fact && known != truths_.end() && known->second.states_a_fact,
+                 "unique: rejected because of no fact");
+  }
   check(known != truths_.end() && known->second.scope == call.scope, "I8: rejected because of another's key");
   switch (rejected.why) {
     case Rejection::mismatch:
@@ -201,6 +227,9 @@ void Judge::told_rejected(Call& call, const Rejected& rejected) {
       return check(record.state == State::expired, "expired, although its record is not");
     case Rejection::not_stored:
       return check(false, "not stored, although every answer is small");
+    case Rejection::duplicate_fact:
+    case Rejection::suspected:
+      return check(false, "suspected, although nothing is");
   }
 }
 

@@ -19,6 +19,7 @@ struct Identity {
   std::string key;
   std::string body;
   bool forward = false;
+  bool states_a_fact = false;  // one per tenant, under whatever key
   std::string text() const { return tenant + "|" + caller + "|" + key + "|" + body + "|"; }
 };
 
@@ -40,7 +41,7 @@ class Judge {
   // What the store made durable.
   void stored(const Record& after, bool forward);
   void removed(const Record& before, bool by_operator);
-  void rejected_claim(const Record* before, const Record* after);
+  void rejected_claim(const Record* before, const Record* after, bool by_mark);
   // What left an engine, reached the upstream, and was answered.
   void sends(Call& call, const Grant& grant);
   void took_effect(const Identity& who, const OperationId& operation, Epoch epoch,
@@ -61,7 +62,9 @@ class Judge {
     OwnerNonce first_owner;
     bool forward = false;
     bool purged = false;
-    int effects = 0;  // of this life
+    bool states_a_fact = false;
+    std::optional<Timestamp> fact_until;  // since its success, whatever became of its record
+    int effects = 0;                      // of this life
     std::set<Epoch> granted;
     std::shared_ptr<const Response> effect;
     Responses outcomes;  // one; more only when a late claim brought the operation back to life
@@ -72,6 +75,8 @@ class Judge {
   void begins(const Record& after, bool forward);
   void goes_on(Truth& truth, const Record& after);
   bool is_over(const Truth& truth) const;
+  bool holds_its_fact(const Truth& truth) const;
+  void check_fact(const OperationId& operation, const Truth& truth);
   bool is_late_claim(const Truth& truth, const Record& after) const;
   void told_executed(Call& call, const Executed& executed);
   void told_replayed(const Call& call, const Replayed& replayed);
@@ -84,6 +89,7 @@ class Judge {
   const Clock& clock_;
   std::map<OperationId, Truth> truths_;
   std::map<Scope, std::vector<OperationId>> lives_;
+  std::map<Scope, std::vector<OperationId>> facts_;  // by the mark: who stated them
 };
 
 }  // namespace onceward::simulation

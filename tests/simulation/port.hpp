@@ -29,6 +29,7 @@ class Port final : public Store {
   bool stats(Reply<StoreStats>& reply) override { return refuse(reply); }
   void watch(const Scope& scope, std::function<void()> changed) override;
   void unwatch(const Scope& scope) override;
+  bool keeps_marks() const override { return true; }
 
   void left_progress(const Scope& scope);
   void die();  // answers what is open, and everything from now on, with an error

@@ -84,6 +84,8 @@ Scenario::Scenario(std::uint64_t seed, Mutant mutant, bool traced)
   hold_ = std::make_shared<const Policy>(policy);
   policy.on_unknown = OnUnknown::forward;
   forward_ = std::make_shared<const Policy>(policy);
+  // Not by chance: the other worlds stay what they were.
+  if (seed % 17 == 3) keep_ = Duration(500 + seed * 7919 % 19'500);
   const std::uint64_t processes = 1 + chance.below(3);
   for (std::uint64_t i = 0; i < processes; ++i)
     processes_.push_back(std::make_unique<Process>(world_, authority_));
@@ -125,6 +127,7 @@ Scenario::Intent Scenario::draw_intent() {
   intent.who.caller = "caller" + std::to_string(chance.below(2));
   intent.who.key = "key" + std::to_string(chance.below(3));
   intent.who.forward = intent.who.key == "key2";  // one key's operation forwards
+  intent.who.states_a_fact = states_a_fact(intent.who);
   intent.who.body = chance.in_1000(150) ? "other" : "body";
   intent.attempts = static_cast<int>(chance.between(1, 4));
   return intent;
@@ -148,7 +151,10 @@ Command Scenario::command_for(const Identity& who) {
   const std::string caller = world_.is(Mutant::scope_without_caller) ? "" : who.caller;
   command.scope = scope_of(tenant, caller, who.forward ? "forwards" : "holds", who.key, "");
   command.fingerprint = {1, Digest{sha256(who.body)}};
-  command.request = std::make_shared<const RequestInfo>(RequestInfo{who.tenant, "op", "", {}});
+  RequestInfo info{who.tenant, "op", "", {}};
+  if (who.states_a_fact)
+    info.marks = {{MarkKind::unique, scope_of(tenant, "", "fact", "", ""), *keep_, true}};
+  command.request = std::make_shared<const RequestInfo>(std::move(info));
   command.policy = who.forward ? forward_ : hold_;
   const bool waits = healed_ || world_.happens(700);
   command.wait = Duration(healed_ ? 60'000 : waits ? world_.chance.between(1, 3000) : 0);
@@ -202,6 +208,7 @@ void Scenario::last_round() {
     for (const char* key : {"key0", "key1", "key2"}) {
       Intent intent;
       intent.who = {tenant, "caller0", key, "body", std::string_view(key) == "key2"};
+      intent.who.states_a_fact = states_a_fact(intent.who);
       ask(intent, true);
     }
   }

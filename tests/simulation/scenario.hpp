@@ -29,6 +29,7 @@ class Scenario {
   void ask(Intent intent, bool last_round);
   void heard(const Intent& intent, const Outcome& outcome);
   Command command_for(const Identity& who);
+  bool states_a_fact(const Identity& who) const { return keep_ && !who.forward; }
 
   void chores();
   void chores_of_store();
@@ -47,6 +48,7 @@ class Scenario {
   std::shared_ptr<const Policy> hold_;
   std::shared_ptr<const Policy> forward_;
   Duration timeout_{};
+  std::optional<Duration> keep_;  // in a few worlds two keys of a tenant state one fact, kept so long
   Nanoseconds chores_end_{};
   std::uint64_t calls_ = 0;
   bool healed_ = false;

@@ -26,16 +26,34 @@ std::string name_for(std::uint32_t key) { return "key" + std::to_string(key); }
 
 class CrashTest : public EmbeddedTest {
  protected:
+  static bool is_marked(std::uint32_t key) { return key % 3 == 0; }
+  ClaimRequest request_of(std::uint32_t key, const std::string& other = "") {
+    const ClaimRequest plain = request(other + name_for(key));
+    return is_marked(key) ? marked_request(plain, name_for(key), std::chrono::hours(24)) : plain;
+  }
+
+  // A record has its mark, and a success its event.
+  void check_is_whole(std::uint32_t key, const std::map<std::string, std::string>& events) {
+    const Result<ClaimReply> other = caller_->claim(request_of(key, "other "));
+    ASSERT_TRUE(other);
+    ASSERT_FALSE(other->granted) << name_for(key);
+    const Result<Record> record = caller_->lookup(request(name_for(key)).scope);
+    ASSERT_TRUE(record);
+    ASSERT_EQ(events.contains(event_of(*record, "").id), record->state == State::succeeded) << name_for(key);
+  }
+
   [[noreturn]] void live(std::uint32_t first_key, int pipe) {
     Result<std::unique_ptr<EmbeddedStore>> store = try_open();
     if (!store) ::_exit(9);
     Caller caller(**store);
     for (std::uint32_t key = first_key;; ++key) {
-      const Result<ClaimReply> claimed = caller.claim(request(name_for(key)));
+      const Result<ClaimReply> claimed = caller.claim(request_of(key));
       if (!claimed || !claimed->granted) ::_exit(8);
       const Said claim{key, 0};
       if (::write(pipe, &claim, sizeof claim) != sizeof claim) ::_exit(7);
-      if (!caller.complete(claimed->record, body_for(key))) ::_exit(6);
+      const Result<Record> done = is_marked(key) ? caller.complete_with_event(claimed->record, body_for(key))
+                                                 : caller.complete(claimed->record, body_for(key));
+      if (!done) ::_exit(6);
       const Said completion{key, 1};
       if (::write(pipe, &completion, sizeof completion) != sizeof completion) ::_exit(5);
     }
@@ -81,6 +99,7 @@ TEST_F(CrashTest, NothingAcknowledgedIsLostInFiveHundredKills) {
   options_.segment_bytes = 32 << 10;
   std::mt19937_64 random(4242);
   std::uint32_t next_key = 1;
+  std::uint32_t whole_until = 0;
   for (int kill = 0; kill < kills; ++kill) {
     ASSERT_NO_FATAL_FAILURE(one_life(next_key, 1 + random() % 12, random() % 300));
     const std::uint32_t newest = said_.rbegin()->first;
@@ -94,6 +113,12 @@ TEST_F(CrashTest, NothingAcknowledgedIsLostInFiveHundredKills) {
         const std::string found = body_of(name_for(key));
         ASSERT_TRUE(found == "unknown" || found == body_for(key)) << "kill " << kill << ": " << found;
       }
+    }
+    if (kill % 100 == 99) {
+      const std::map<std::string, std::string> events = caller_->events();
+      for (auto at = said_.upper_bound(whole_until); at != said_.end(); ++at)
+        if (is_marked(at->first)) ASSERT_NO_FATAL_FAILURE(check_is_whole(at->first, events));
+      whole_until = newest;
     }
     close();
   }

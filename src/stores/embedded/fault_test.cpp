@@ -29,15 +29,40 @@ class FaultTest : public EmbeddedTest {
     }
   }
 
+  static std::string key_of(int i) { return "k" + std::to_string(i); }
+  static bool is_marked(int i) { return i % 3 == 0; }
+  ClaimRequest request_of(int i) {
+    return is_marked(i) ? marked_request(request(key_of(i)), key_of(i), 24h) : request(key_of(i));
+  }
+
+  // A record and its mark, an outcome and its event: both or neither.
+  void check_pairs_are_whole(int count) {
+    const std::map<std::string, std::string> events = caller_->events();
+    for (int i = 0; i < count; ++i) {
+      if (!is_marked(i)) continue;
+      const Result<Record> record = caller_->lookup(request(key_of(i)).scope);
+      const bool succeeded = record && record->state == State::succeeded;
+      const std::string id = record ? event_of(*record, "").id : "";
+      ASSERT_EQ(events.contains(id), succeeded) << key_of(i);
+      if (succeeded) ASSERT_EQ(events.at(id), record->response->body);
+      const Result<ClaimReply> other =
+          caller_->claim(marked_request(request("other " + key_of(i)), key_of(i), 24h));
+      ASSERT_TRUE(other) << other.error().message;
+      ASSERT_EQ(other->granted, !record) << key_of(i);
+    }
+  }
+
   // Pairs with bodies of different sizes. `acknowledged` maps keys to what was acknowledged last.
   void run_pairs(int count, std::map<std::string, std::string>& acknowledged) {
     for (int i = 0; i < count; ++i) {
-      const std::string key = "k" + std::to_string(i);
-      const Result<ClaimReply> claimed = caller_->claim(request(key));
+      const std::string key = key_of(i);
+      const Result<ClaimReply> claimed = caller_->claim(request_of(i));
       if (!claimed) continue;
       acknowledged[key] = "unknown";  // after a restart
       const std::string body(static_cast<std::size_t>(100 + 97 * (i % 7)), static_cast<char>('a' + i % 26));
-      if (caller_->complete(claimed->record, body)) acknowledged[key] = body;
+      const Result<Record> done = is_marked(i) ? caller_->complete_with_event(claimed->record, body)
+                                               : caller_->complete(claimed->record, body);
+      if (done) acknowledged[key] = body;
     }
   }
 
@@ -80,6 +105,7 @@ class FaultTest : public EmbeddedTest {
         const std::string expected = what == "processing" ? "unknown" : what;
         ASSERT_EQ(body_of(key), expected) << key << ": the store said otherwise before the restart";
       }
+      ASSERT_NO_FATAL_FAILURE(check_pairs_are_whole(25));
       close();
       if (!fired) break;
       ++points;

@@ -35,7 +35,7 @@ Result<Done> write_marker(FileOps& ops, const std::string& folder) {
   const std::string temporary = marker_path(folder) + ".new";
   Result<File> file = File::open(ops, temporary, O_RDWR | O_CREAT | O_TRUNC);
   if (!file) return file.error();
-  const std::string text = std::string(marker_start) + std::to_string(format_version) + "\n";
+  const std::string text = std::string(marker_start) + std::to_string(plain_format) + "\n";
   if (Result<Done> written = file->write(text, 0); !written) return written;
   if (Result<Done> synced = file->sync(); !synced) return synced;
   if (const int result = ops.rename(temporary, marker_path(folder)); result < 0) {
@@ -56,13 +56,13 @@ Result<Done> check_marker(FileOps& ops, const std::string& folder) {
   const std::string_view line(text, *got);
   if (!line.starts_with(marker_start))
     return refused(folder + ": onceward.store is damaged or not ours: it should say \"" +
-                   std::string(marker_start) + std::to_string(format_version) + "\"");
+                   std::string(marker_start) + std::to_string(plain_format) + "\"");
   std::uint32_t format = 0;
   std::from_chars(line.data() + marker_start.size(), line.data() + line.size(), format);
   if (format == 0) return refused(folder + ": onceward.store names no format");
-  if (format > format_version) {
+  if (format > plain_format) {
     return refused(folder + " has format " + std::to_string(format) + ", newer than this program's " +
-                   std::to_string(format_version));
+                   std::to_string(plain_format));
   }
   return Done{};
 }

@@ -80,6 +80,20 @@ void check_index(FileOps& ops, const std::string& folder, SegmentReport& report)
   }
 }
 
+void count_entry(SegmentReport& report, const Record& record) {
+  switch (role_of(record)) {
+    case Role::mark:
+      ++report.marks;
+      return;
+    case Role::event:
+      ++report.events;
+      return;
+    case Role::record:
+      ++report.by_state[static_cast<std::size_t>(record.state)];
+      return;
+  }
+}
+
 Result<Done> verify_segment(Opened& opened, std::uint64_t trusted_end) {
   const Result<std::string> bytes = read_all(opened.file);
   if (!bytes) return bytes.error();
@@ -92,7 +106,7 @@ Result<Done> verify_segment(Opened& opened, std::uint64_t trusted_end) {
     } else if (entry.kind == EntryKind::removal) {
       ++report.removals;
     } else {
-      ++report.by_state[static_cast<std::size_t>(entry.record.state)];
+      count_entry(report, entry.record);
     }
   });
   if (!scan) {
@@ -152,7 +166,14 @@ Result<FolderStats> folder_stats(FileOps& ops, const std::string& folder) {
   stats.segments = found->sealed.size() + found->recents.size();
   stats.damaged = found->damaged;
   stats.written_at = found->written_at;
-  for (const Record& record : found->open) ++stats.open_by_state[static_cast<std::size_t>(record.state)];
+  stats.events = found->events.size();
+  for (const Record& record : found->open) {
+    if (role_of(record) == Role::mark) {
+      ++stats.held_marks;
+    } else {
+      ++stats.open_by_state[static_cast<std::size_t>(record.state)];
+    }
+  }
   for (const SealedPtr& sealed : found->sealed) {
     stats.bytes += sealed->index.summary().data_end + sealed->index.file_bytes();
   }

@@ -20,8 +20,10 @@ struct SegmentReport {
   std::uint64_t entries = 0;
   std::uint64_t removals = 0;
   std::array<std::uint64_t, 8> by_state{};  // entries by State; old states of a record count too
-  std::vector<std::uint64_t> damaged_at;    // records that cannot be read, by offset
-  std::string lost;                         // damage that cannot be laid at any record's door
+  std::uint64_t marks = 0;                  // their entries, old ones too
+  std::uint64_t events = 0;
+  std::vector<std::uint64_t> damaged_at;  // records that cannot be read, by offset
+  std::string lost;                       // damage that cannot be laid at any record's door
 };
 
 // Segments by their headers and index files, oldest first; reads no records.
@@ -38,6 +40,8 @@ struct FolderStats {
   std::uint64_t bytes = 0;
   std::uint64_t damaged = 0;
   std::array<std::uint64_t, 8> open_by_state{};
+  std::uint64_t held_marks = 0;  // of records that are open; kept ones are not counted
+  std::uint64_t events = 0;      // that wait to be sent or were set aside
   std::optional<Timestamp> written_at;
 };
 Result<FolderStats> folder_stats(FileOps& ops, const std::string& folder);

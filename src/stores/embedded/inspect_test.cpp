@@ -42,6 +42,28 @@ TEST_F(InspectTest, FindsAGoodStoreGoodAlsoWhileItIsInUse) {
   ASSERT_TRUE(inspect_folder(system_file_ops(), options_.dir));
 }
 
+TEST_F(InspectTest, CountsMarksAndEventsApartFromRecords) {
+  open();
+  for (int i = 0; i < 5; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const auto claimed = caller_->claim(marked_request(request(key), key, std::chrono::hours(48)));
+    ASSERT_TRUE(claimed);
+    if (i != 0) ASSERT_TRUE(caller_->complete_with_event(claimed->record, "done"));
+  }
+  const auto reports = verify();
+  ASSERT_TRUE(reports) << reports.error().message;
+  const SegmentReport& report = reports->front();
+  EXPECT_EQ(report.marks, 9u) << "taken, and kept after success";
+  EXPECT_EQ(report.events, 4u);
+  EXPECT_EQ(report.by_state[static_cast<std::size_t>(State::succeeded)], 4u);
+  const auto stats = folder_stats(system_file_ops(), options_.dir);
+  ASSERT_TRUE(stats) << stats.error().message;
+  EXPECT_EQ(stats->records, 5u);
+  EXPECT_EQ(stats->held_marks, 1u);
+  EXPECT_EQ(stats->events, 4u);
+  EXPECT_EQ(stats->open_by_state[static_cast<std::size_t>(State::unknown)], 0u);
+}
+
 TEST_F(InspectTest, NamesThePlaceOfDamageAndChangesNothing) {
   open();
   fill();

@@ -14,7 +14,10 @@ namespace onceward::embedded {
 
 using SegmentId = std::uint64_t;
 
-constexpr std::uint32_t format_version = 1;
+// A segment is of format 1 until a mark or an event is written into it, then of format 2: a release that
+// knows neither refuses it, and a folder without them stays readable for that release.
+constexpr std::uint32_t plain_format = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr std::size_t segment_header_bytes = 64;
 constexpr std::size_t batch_header_bytes = 48;
 constexpr std::size_t entry_header_bytes = 16;
@@ -22,7 +25,7 @@ constexpr std::size_t batch_alignment = 8;
 constexpr std::uint32_t entry_payload_max = (1u << 28) - 1;
 
 struct SegmentHeader {
-  std::uint32_t format = format_version;
+  std::uint32_t format = plain_format;
   SegmentId id = 0;
   Timestamp created_at{};
   bool unsynced = false;  // durability: process. A power cut may then have left holes.

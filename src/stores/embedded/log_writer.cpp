@@ -116,7 +116,7 @@ void LogWriter::commit(Write* list) {
       try_resume();
       return;
     }
-    const Result<Done> rolled = roll(list->bytes.size());
+    const Result<Done> rolled = roll(list->all_bytes());
     if (rolled || stopped_) continue;
     Write* first = list;
     list = list->next;
@@ -145,12 +145,12 @@ Write* LogWriter::refuse_claims(Write* list, const Error& why) {
 // Takes off the front of `list` what goes into one batch; nothing when not even the first fits.
 Write* LogWriter::take_fitting(Write*& list) {
   const std::uint64_t most =
-      std::min(room(), std::max<std::uint64_t>(batch_bytes_max, list->bytes.size() + 64));
+      std::min(room(), std::max<std::uint64_t>(batch_bytes_max, list->all_bytes() + 64));
   std::uint64_t total = batch_header_bytes;
   Write* first = nullptr;
   Write* last = nullptr;
-  while (list && aligned(total + list->bytes.size()) <= most) {
-    total += list->bytes.size();
+  while (list && aligned(total + list->all_bytes()) <= most) {
+    total += list->all_bytes();
     if (!first) first = list;
     last = list;
     list = list->next;
@@ -163,11 +163,17 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   buffer_.assign(batch_header_bytes, '\0');
   BatchHeader header;
   std::int64_t records = static_cast<std::int64_t>(at_.records) - removed_unwritten_.exchange(0);
-  for (Write* write = chunk; write; write = write->next) {
-    write->offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
-    buffer_ += write->bytes;
-    records += write->records_change;
+  bool plain = true;
+  const auto append = [&](Write& write) {
+    write.offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
+    buffer_ += write.bytes;
+    records += write.records_change;
+    plain = plain && write.role == Role::record;
     ++header.count;
+  };
+  for (Write* write = chunk; write; write = write->next) {
+    append(*write);
+    for (const std::unique_ptr<Write>& part : write->parts) append(*part);
   }
   header.payload_bytes = static_cast<std::uint32_t>(buffer_.size() - batch_header_bytes);
   header.sequence = at_.sequence + 1;
@@ -177,7 +183,8 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   header.closing = closing;
   encode_batch_header(header, buffer_.data());
 
-  Result<Done> written = at_.segment->file.write(buffer_, at_.end);
+  Result<Done> written = plain ? Result<Done>(Done{}) : leave_plain_format();
+  if (written) written = at_.segment->file.write(buffer_, at_.end);
   if (written && synced_) written = at_.segment->file.sync();
   if (!written) {
     stop(written.error());
@@ -195,6 +202,14 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   if (buffer_.capacity() > 2 * batch_bytes_max) std::string().swap(buffer_);
   if (chunk) client_.committed(chunk);
   return true;
+}
+
+// Within one sector, which a disk writes whole or not at all; synced with the batch that needs it.
+Result<Done> LogWriter::leave_plain_format() {
+  SegmentHeader& header = at_.segment->header;
+  if (header.format == format_version) return Done{};
+  header.format = format_version;
+  return at_.segment->file.write(encode_segment_header(header), 0);
 }
 
 void LogWriter::stop(const Error& why) {

@@ -74,6 +74,7 @@ class LogWriter {
   Write* refuse_claims(Write* list, const Error& why);
   Write* take_fitting(Write*& list);
   bool write_batch(Write* chunk, bool closing);
+  Result<Done> leave_plain_format();
   Result<Done> roll(std::uint64_t bytes_needed);
   void stop(const Error& why);
   void try_resume();

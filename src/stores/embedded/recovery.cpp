@@ -154,7 +154,8 @@ class Recovery {
     } else if (entry.kind == EntryKind::removal) {
       segment.slots.set(entry.scope, {entry.offset, entry.payload_bytes, removed_state});
     } else {
-      segment.slots.set(entry.scope, slot_of(entry.record, entry.offset, entry.payload_bytes));
+      segment.slots.set(entry.scope,
+                        slot_of(role_of(entry.record), entry.record, entry.offset, entry.payload_bytes));
     }
   }
 
@@ -201,7 +202,7 @@ class Recovery {
   void collect_open() {
     for (std::size_t i = 0; i < found_.recents.size(); ++i) {
       for (const auto& [scope, slot] : found_.recents[i].slots) {
-        if (slot.state == removed_state || !is_open(static_cast<State>(slot.state))) continue;
+        if (!is_open_state(slot.state)) continue;
         if (is_in_newer_recent(scope, i) || is_damaged_since(scope, i, slot.offset)) continue;
         add_open(*found_.recents[i].segment, slot.offset, slot.payload_bytes, scope_prefix(scope));
       }
@@ -236,7 +237,15 @@ class Recovery {
                 std::uint64_t prefix) {
     Result<Entry> entry = read_entry(segment, offset, payload_bytes, prefix);
     if (!entry) return;
-    if (Record* record = std::get_if<Record>(&*entry)) found_.open.push_back(std::move(*record));
+    if (Record* record = std::get_if<Record>(&*entry)) keep_open(std::move(*record));
+  }
+
+  void keep_open(Record record) {
+    if (role_of(record) != Role::event) {
+      found_.open.push_back(std::move(record));
+    } else if (const std::optional<PendingEvent> event = pending_event(record)) {
+      found_.events.push_back(queued_ref(*event));
+    }
   }
 
   void add_open_sealed(std::size_t number, const IndexEntry& found) {
@@ -260,7 +269,7 @@ class Recovery {
         if (scope == record->scope) return;
       }
     }
-    found_.open.push_back(std::move(*record));
+    keep_open(std::move(*record));
   }
 
   FileOps& ops_;

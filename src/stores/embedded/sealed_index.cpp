@@ -128,10 +128,18 @@ std::uint32_t seconds_up(Timestamp time) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 0, ~std::uint32_t{0}));
 }
 
-bool IndexEntry::is_open() const {
-  return state == static_cast<std::uint8_t>(State::claimed) ||
+bool is_open_state(std::uint8_t state) {
+  return state == held_mark_state || state == event_state ||
+         state == static_cast<std::uint8_t>(State::claimed) ||
          state == static_cast<std::uint8_t>(State::processing) ||
          state == static_cast<std::uint8_t>(State::unknown);
+}
+
+bool IndexEntry::is_open() const { return is_open_state(state); }
+
+bool IndexEntry::is_record() const {
+  return state != removed_state && state != held_mark_state && state != kept_mark_state &&
+         state != event_state;
 }
 
 Result<Done> SealedIndex::write(FileOps& ops, const std::string& path, IndexSummary summary,

@@ -11,9 +11,15 @@
 
 namespace onceward::embedded {
 
-// What an index says of an entry: a record's state, or one of these two.
+// What an index says of an entry: a record's state, or one of these.
 constexpr std::uint8_t removed_state = 0;
+constexpr std::uint8_t held_mark_state = 8;  // without an end yet
+constexpr std::uint8_t kept_mark_state = 9;
+constexpr std::uint8_t event_state = 10;
 constexpr std::uint8_t damaged_state = 255;
+
+// Of what stays in memory: a record that is not final, a held mark, an event that waits.
+bool is_open_state(std::uint8_t state);
 
 struct IndexEntry {
   std::uint64_t prefix = 0;
@@ -23,7 +29,8 @@ struct IndexEntry {
   std::uint8_t state = removed_state;
   std::uint32_t expires_s = ~0u;  // seconds since 1970, rounded up: from then on a receipt is enough
 
-  bool is_open() const;  // claimed, processing or unknown
+  bool is_open() const;
+  bool is_record() const;  // one that the store counts, unless damaged
 };
 
 // What the scan of the whole segment would tell, so that a restart need not scan it.

@@ -23,8 +23,9 @@ IndexEntry index_entry(const ScannedEntry& entry) {
   if (entry.damaged || entry.kind == EntryKind::damage) {
     found.state = damaged_state;
   } else if (entry.kind == EntryKind::record) {
-    found.state = static_cast<std::uint8_t>(entry.record.state);
-    found.gone_at = gone_at(entry.record).value_or(Timestamp::max());
+    const Slot slot = slot_of(role_of(entry.record), entry.record, entry.offset, entry.payload_bytes);
+    found.state = slot.state;
+    found.gone_at = slot.gone_at;
   }
   return found;
 }
@@ -48,13 +49,15 @@ bool is_open(State state) {
   return state == State::claimed || state == State::processing || state == State::unknown;
 }
 
-Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes) {
+Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_t payload_bytes) {
   Slot slot{offset, payload_bytes, static_cast<std::uint8_t>(record.state), Timestamp::max(),
             Timestamp::max()};
   if (const std::optional<Timestamp> gone = gone_at(record)) {
     slot.gone_at = *gone;
     slot.expires_at = record.state == State::expired ? *gone : record.expires_at;
   }
+  if (role == Role::event) slot.state = event_state;
+  if (role == Role::mark) slot.state = is_open(record.state) ? held_mark_state : kept_mark_state;
   return slot;
 }
 
@@ -97,8 +100,10 @@ void Shard::publish(Write& write) {
   const auto payload_bytes = static_cast<std::uint32_t>(write.bytes.size() - entry_header_bytes);
   switch (write.kind) {
     case EntryKind::record:
-      recent.slots.set(write.scope, slot_of(write.record, write.offset, payload_bytes));
-      if (is_open(write.record.state)) {
+      recent.slots.set(write.scope, slot_of(write.role, write.record, write.offset, payload_bytes));
+      if (write.role == Role::event) {
+        events.set(write.scope, {});
+      } else if (is_open(write.record.state)) {
         open.set(write.scope, std::move(write.record));
       } else {
         open.erase(write.scope);
@@ -107,6 +112,7 @@ void Shard::publish(Write& write) {
     case EntryKind::removal:
       recent.slots.set(write.scope, {write.offset, payload_bytes, removed_state});
       open.erase(write.scope);
+      if (write.role == Role::event) events.erase(write.scope);
       break;
     case EntryKind::damage: {
       const std::uint64_t prefix = scope_prefix(write.scope);

@@ -14,7 +14,7 @@
 
 namespace onceward::embedded {
 
-Slot slot_of(const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
+Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
 bool is_open(State state);
 
 // The in-memory index of a segment that has no index file yet: the active one, or one being sealed.
@@ -39,11 +39,15 @@ struct Place {
   }
 };
 
+inline std::size_t shard_number(std::uint64_t prefix, std::size_t shards) { return (prefix >> 40) % shards; }
+
 struct Shard {
   mutable std::mutex mutex;  // guards everything below
   ScopeMap<Write*> writes;
   WritePool pool;
-  ScopeMap<Record> open;
+  ScopeMap<Record> open;  // held marks too
+  struct Waits {};
+  ScopeMap<Waits> events;       // by the event's own scope; the queues know more
   std::vector<Recent> recents;  // newest first; never empty once the store is open
   std::shared_ptr<const SealedList> sealed = std::make_shared<SealedList>();
   // The oldest segment is about to go: its records up to this prefix are no longer counted.

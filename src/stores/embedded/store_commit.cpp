@@ -4,6 +4,24 @@
 #include "stores/embedded/store_impl.hpp"
 
 namespace onceward::embedded {
+namespace {
+
+void take_waiting(Write& write, std::vector<Waiter>& waiting) {
+  if (waiting.empty()) {
+    waiting.swap(write.waiting);
+  } else {
+    waiting.insert(waiting.end(), write.waiting.begin(), write.waiting.end());
+    write.waiting.clear();
+  }
+}
+
+template <class Visit>
+void for_each_part(Write& write, Visit visit) {
+  for (const std::unique_ptr<Write>& part : write.parts) visit(*part);
+  visit(write);
+}
+
+}  // namespace
 
 void StoreImpl::committed(Write* first) {
   Wakeups wakeups;
@@ -13,12 +31,15 @@ void StoreImpl::committed(Write* first) {
     if (write->reply) wakeups.add(write->executor, write->reply);
     WriteGroup* const group = write->group;
     std::vector<Waiter> waiting;
+    for (const std::unique_ptr<Write>& part : write->parts) {
+      Shard& its = shard_of(scope_prefix(part->scope));
+      const std::lock_guard lock(its.mutex);
+      publish(its, *part, waiting);
+    }
     Shard& shard = shard_of(scope_prefix(write->scope));
     {
       const std::lock_guard lock(shard.mutex);
-      shard.publish(*write);
-      shard.writes.erase(write->scope);
-      waiting.swap(write->waiting);
+      publish(shard, *write, waiting);
       shard.pool.give(std::move(write));
     }
     if (group) group->done(true);
@@ -29,6 +50,25 @@ void StoreImpl::committed(Write* first) {
   wakeups.post();
 }
 
+// Whoever sees one part and asks for another finds it still being written, and waits.
+void StoreImpl::publish(Shard& shard, Write& write, std::vector<Waiter>& waiting) {
+  shard.publish(write);
+  if (write.queued) {
+    if (write.kind == EntryKind::removal) {
+      events_.remove(write.queued->scope, write.queued->key);
+    } else {
+      events_.put(std::move(*write.queued));
+    }
+  }
+  forget(shard, write, waiting);
+}
+
+// No verb waits behind it any more.
+void StoreImpl::forget(Shard& shard, Write& write, std::vector<Waiter>& waiting) {
+  shard.writes.erase(write.scope);
+  take_waiting(write, waiting);
+}
+
 void StoreImpl::failed(Write* first, const Error& error) {
   Wakeups wakeups;
   while (first) {
@@ -36,12 +76,15 @@ void StoreImpl::failed(Write* first, const Error& error) {
     first = first->next;
     const bool in_doubt = error.code == Errc::unavailable;
     std::vector<Waiter> waiting;
-    Shard& shard = shard_of(scope_prefix(write->scope));
-    {
+    for_each_part(*write, [&](Write& one) {
+      Shard& shard = shard_of(scope_prefix(one.scope));
       const std::lock_guard lock(shard.mutex);
-      waiting.swap(write->waiting);
-      if (!in_doubt) shard.writes.erase(write->scope);
-    }
+      if (in_doubt) {
+        take_waiting(one, waiting);
+      } else {
+        forget(shard, one, waiting);
+      }
+    });
     if (write->reply) {
       write->fail(write->reply, error);
       wakeups.add(write->executor, write->reply);
@@ -68,9 +111,11 @@ void StoreImpl::stopped(const Error& why) {
 // The fresh segment's header has cut the lost writes off: what was true before them is true.
 void StoreImpl::resumed() {
   for (const std::unique_ptr<Write>& write : limbo_) {
-    Shard& shard = shard_of(scope_prefix(write->scope));
-    const std::lock_guard lock(shard.mutex);
-    shard.writes.erase(write->scope);
+    for_each_part(*write, [this](Write& one) {
+      Shard& shard = shard_of(scope_prefix(one.scope));
+      const std::lock_guard lock(shard.mutex);
+      shard.writes.erase(one.scope);
+    });
   }
   limbo_.clear();
   for (Shard& shard : shards_) {
@@ -174,6 +219,10 @@ void StoreImpl::adopt(Recovered recovered) {
                              {},
                              0});
   }
+  for (QueuedRef& event : recovered.events) {
+    shard_of(scope_prefix(event.body)).events.set(event.body, {});
+    events_.put(std::move(event));
+  }
   end_leases(std::move(recovered.open));
 }
 
@@ -194,6 +243,7 @@ void StoreImpl::end_leases(std::vector<Record> open) {
     auto* write = new Write;
     write->scope = record.scope;
     write->record = std::move(*settled);
+    write->role = role_of(write->record);
     append_record_entry(write->record, write->bytes);
     shard.writes.set(write->scope, write);
     writer_.submit(write);

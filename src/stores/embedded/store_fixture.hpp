@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/sha256.hpp"
 #include "core/scope.hpp"
+#include "onceward/outbox_store.hpp"
 #include "stores/embedded/embedded_store.hpp"
 #include "support/fakes.hpp"
 #include "support/temporary_folder.hpp"
@@ -26,6 +29,18 @@ inline ClaimRequest request_for(const std::string& key, Timestamp now, const std
   return request;
 }
 
+// The same, with a mark: nobody else may claim this fact.
+inline ClaimRequest marked_request(ClaimRequest request, const std::string& fact, Duration keep) {
+  RequestInfo info = *request.request;
+  info.marks = {{MarkKind::unique, Scope{sha256("unique " + fact)}, keep, true}};
+  request.request = std::make_shared<const RequestInfo>(std::move(info));
+  return request;
+}
+
+inline Event event_of(const Record& record, const std::string& payload) {
+  return {to_string(record.operation_id) + ":created", "created", "text/plain", payload};
+}
+
 // The verbs of one store, each waited for. One thread.
 class Caller {
  public:
@@ -37,6 +52,33 @@ class Caller {
     auto response = std::make_shared<const Response>(Response{201, false, "A: b\r\n", body});
     const CompleteRequest request{fence_of(mine), State::succeeded, std::move(response), ttl};
     return executor_.call<Record>([&](auto& reply) { return store_.complete(request, reply); });
+  }
+  Result<Record> complete_with_event(const Record& mine, const std::string& body) {
+    CompleteRequest request{fence_of(mine), State::succeeded,
+                            std::make_shared<const Response>(Response{201, false, "A: b\r\n", body}),
+                            std::nullopt};
+    request.events = std::make_shared<const Events>(Events{event_of(mine, body)});
+    return executor_.call<Record>([&](auto& reply) { return store_.complete(request, reply); });
+  }
+  Result<std::size_t> settle(const SettleEventsRequest& request) {
+    return executor_.call<std::size_t>(
+        [&](auto& reply) { return store_.outbox()->settle_events(request, reply); });
+  }
+  // Id and payload of everything that waits.
+  std::map<std::string, std::string> events() {
+    std::map<std::string, std::string> found;
+    ListEventsRequest request;
+    do {
+      const auto page = executor_.call<ListEventsReply>(
+          [&](auto& reply) { return store_.outbox()->list_events(request, reply); });
+      if (!page) {
+        ADD_FAILURE() << page.error().message;
+        return found;
+      }
+      for (const PendingEvent& one : page->events) found[one.event.id] = one.event.payload;
+      request.cursor = page->cursor;
+    } while (!request.cursor.empty());
+    return found;
   }
   Result<Record> release(const Record& mine) {
     const ReleaseRequest request{fence_of(mine), false};

@@ -68,7 +68,9 @@ StoreStats StoreImpl::stats_now() {
   std::vector<SegmentPtr> recents;
   for (const Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
-    stats.open_records += shard.open.size();
+    shard.open.for_each([&](const Scope&, const Record& record) {
+      stats.open_records += role_of(record) == Role::record ? 1 : 0;
+    });
     for (const Recent& recent : shard.recents) {
       if (&shard == &shards_.front()) recents.push_back(recent.segment);
       for (const auto& [scope, slot] : recent.slots) {

@@ -7,17 +7,21 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <set>
 #include <thread>
 
+#include "core/adoption.hpp"
 #include "stores/embedded/embedded_store.hpp"
 #include "stores/embedded/log_writer.hpp"
+#include "stores/embedded/pending_events.hpp"
 #include "stores/embedded/recovery.hpp"
 #include "stores/embedded/shard.hpp"
 #include "stores/embedded/store_time.hpp"
+#include "stores/embedded/wide_view.hpp"
 
 namespace onceward::embedded {
 
-class StoreImpl final : public EmbeddedStore, LogWriter::Client {
+class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWriter::Client {
  public:
   StoreImpl(const EmbeddedOptions& options, FileOps& ops, File lock, Recovered recovered,
             LogPosition position);
@@ -30,6 +34,8 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   bool release(const ReleaseRequest&, Reply<Record>&) override;
   bool unknown(const UnknownRequest&, Reply<Record>&) override;
   bool resolve(const ResolveRequest&, Reply<Record>&) override;
+  bool adopt(const Record&, Reply<bool>&) override;
+  std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope&, Reply<Record>&) override;
   bool lookup(const OperationId&, Reply<Record>&) override;
   bool list(const ListRequest&, Reply<ListReply>&) override;
@@ -37,23 +43,46 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   bool stats(Reply<StoreStats>&) override;
   Health health() const override;
   LogFigures figures() const override;
+  bool keeps_marks() const override { return true; }
+  OutboxStore* outbox() override { return this; }
+  bool fetch_events(const FetchEventsRequest&, Reply<std::vector<PendingEvent>>&) override;
+  bool settle_events(const SettleEventsRequest&, Reply<std::size_t>&) override;
+  bool list_events(const ListEventsRequest&, Reply<ListEventsReply>&) override;
+  bool retry_events(const RetryEventsRequest&, Reply<std::size_t>&) override;
+  bool outbox_stats(Reply<OutboxStats>&) override;
 
  private:
   static constexpr std::size_t shard_count = 16;
 
   // verbs (store_verbs.cpp)
-  Shard& shard_of(std::uint64_t prefix) { return shards_[(prefix >> 40) % shard_count]; }
-  const Shard& shard_of(std::uint64_t prefix) const { return shards_[(prefix >> 40) % shard_count]; }
+  Shard& shard_of(std::uint64_t prefix) { return shards_[shard_number(prefix, shard_count)]; }
+  const Shard& shard_of(std::uint64_t prefix) const { return shards_[shard_number(prefix, shard_count)]; }
   template <class Event, class T>
   bool decide(Verb verb, const Scope& scope, const Event& event, Reply<T>& reply);
   template <class StepT, class T>
-  bool apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT step, bool existed, bool is_claim,
-             Reply<T>& reply);
+  bool apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT step, bool existed,
+             const RequestInfo* claimed, Reply<T>& reply);
   bool run_again(const Waiter& waiter);
+  std::optional<Error> refuses_claims(const RequestInfo& request) const;
+
+  // verbs that change more than a record (store_wide.cpp, store_outbox.cpp)
+  bool claim_marked(const ClaimRequest& request, Reply<ClaimReply>& reply);
+  template <class Event, class T>
+  bool decide_wide(Verb verb, const Scope& scope, const Event& event, Reply<T>& reply);
+  using Parts = std::vector<std::unique_ptr<Write>>;
+  template <class Event>
+  void add_marks(const WideView& view, const Event& event, const Record& next, Timestamp now, Parts& parts);
+  void add_events(const Record& next, const Events& events, Timestamp now, Parts& parts);
+  static std::unique_ptr<Write> event_write(const PendingEvent& event);
+  void submit_wide(WideView& view, std::unique_ptr<Write> write);
+  bool submit_settled(WideView& view, Parts parts, Reply<std::size_t>& reply);
+  std::optional<PendingEvent> read_event(const PendingEvents::Ref& ref);
 
   // the writer's calls (store_commit.cpp)
   void rolled(const SegmentPtr& fresh, const IndexSummary& old) override;
   void committed(Write* first) override;
+  void publish(Shard& shard, Write& write, std::vector<Waiter>& waiting);
+  void forget(Shard& shard, Write& write, std::vector<Waiter>& waiting);
   void failed(Write* first, const Error& error) override;
   void stopped(const Error& why) override;
   void resumed() override;
@@ -77,10 +106,11 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   Result<PurgeReply> purge_everywhere(const PurgeRequest& request, Timestamp now);
   Result<PurgeReply> purge_recent(const PurgeRequest& request, Timestamp now);
   Result<PurgeReply> purge_oldest(const PurgeRequest& request, Timestamp now);
-  void purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+  enum class Tried { left, purged, moved };  // moved: elsewhere or changed meanwhile
+  bool purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
                  PurgeReply& reply);
-  bool try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
-                     PurgeReply& reply);
+  Tried try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+                      PurgeReply& reply);
   struct Cleaning;
   bool clean_entry(Cleaning& cleaning, const IndexEntry& entry);
   bool copy_forward(Cleaning& cleaning, const Scope& scope);
@@ -102,6 +132,7 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   File lock_;
   mutable StoreTime time_;
   std::array<Shard, shard_count> shards_;
+  PendingEvents events_;
   SegmentSupply supply_;
   LogWriter writer_;
 
@@ -123,6 +154,8 @@ class StoreImpl final : public EmbeddedStore, LogWriter::Client {
   std::deque<std::function<void()>> house_jobs_;
   bool house_closing_ = false;
   std::thread house_;
+
+  std::atomic<std::uint64_t> passed_over_{0};  // unreadable records that a list met
 };
 
 }  // namespace onceward::embedded

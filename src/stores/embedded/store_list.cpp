@@ -201,8 +201,12 @@ Result<ListReply> StoreImpl::list_now(const ListRequest& request) {
       prefixes_from(after ? scope_prefix(*after) : 0, looked_at_max, open_only);
   for (const std::uint64_t prefix : prefixes) {
     for (Found& found : current_of(prefix)) {
+      if (!found.record) {
+        ++passed_over_;  // `onceward store verify` names them
+        continue;
+      }
       if (after && found.scope <= *after) continue;
-      if (!found.record) continue;  // unreadable: `onceward store verify` names them
+      if (role_of(*found.record) != Role::record) continue;
       const std::optional<Record> settled = settle(*found.record, now);
       if (!settled || !matches(request, *settled)) continue;
       if (reply.records.size() == limit) {

@@ -50,6 +50,19 @@ Scope scope_with(std::uint64_t prefix) {
   return scope;
 }
 
+// Marks go when their time is over, whoever purges what; events when they were sent.
+PurgeAction action_for(const Record& stored, const PurgeRequest& request, Timestamp now) {
+  switch (role_of(stored)) {
+    case Role::event:
+      return PurgeAction::keep;
+    case Role::mark:
+      return purge_action(stored, {}, now);
+    case Role::record:
+      return purge_action(stored, request, now);
+  }
+  return PurgeAction::keep;
+}
+
 Error not_ours() { return {Errc::invalid, "the cursor is not one of this store"}; }
 
 }  // namespace
@@ -107,40 +120,43 @@ void StoreImpl::start_write(Shard& shard, std::unique_lock<std::mutex>& lock, st
 }
 
 // One record that may be due; what is busy is left for the next pass. Sealing moves a record without
-// changing it: then it is looked for again.
-void StoreImpl::purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
+// changing it: then it is looked for again. True: something was done about it.
+bool StoreImpl::purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now, WriteGroup& group,
                           PurgeReply& reply) {
   for (int round = 0; round < purge_rounds_max; ++round) {
-    if (try_purge_one(scope, request, now, group, reply)) return;
+    const Tried tried = try_purge_one(scope, request, now, group, reply);
+    if (tried != Tried::moved) return tried == Tried::purged;
   }
+  return false;
 }
 
-// False: the record has moved or changed meanwhile.
-bool StoreImpl::try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now,
-                              WriteGroup& group, PurgeReply& reply) {
+StoreImpl::Tried StoreImpl::try_purge_one(const Scope& scope, const PurgeRequest& request, Timestamp now,
+                                          WriteGroup& group, PurgeReply& reply) {
   Shard& shard = shard_of(scope_prefix(scope));
   std::unique_lock lock(shard.mutex);
   const Place place = shard.find(scope);
-  if (shard.stopped || (place.kind != Place::recent && place.kind != Place::sealed)) return true;
+  if (shard.stopped || (place.kind != Place::recent && place.kind != Place::sealed)) return Tried::left;
   lock.unlock();
   Result<std::optional<Record>> stored = read_place(place, scope);
-  if (!stored || !*stored) return true;
-  const PurgeAction action = purge_action(**stored, request, now);
-  if (action == PurgeAction::keep) return true;
+  if (!stored || !*stored) return Tried::left;
+  const PurgeAction action = action_for(**stored, request, now);
+  if (action == PurgeAction::keep) return Tried::left;
   auto write = std::make_unique<Write>();
   write->scope = scope;
+  write->role = role_of(**stored);
+  const bool is_record = write->role == Role::record;
   if (action == PurgeAction::remove) {
     write->kind = EntryKind::removal;
-    write->records_change = -1;
+    write->records_change = is_record ? -1 : 0;
   } else {
     write->record = receipt_of(**stored);
   }
   lock.lock();
-  if (shard.stopped) return true;
-  if (!place.same_as(shard.find(scope))) return false;
+  if (shard.stopped) return Tried::left;
+  if (!place.same_as(shard.find(scope))) return Tried::moved;
   start_write(shard, lock, std::move(write), group);
-  ++(action == PurgeAction::remove ? reply.removed : reply.receipts);
-  return true;
+  if (is_record) ++(action == PurgeAction::remove ? reply.removed : reply.receipts);
+  return Tried::purged;
 }
 
 Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Timestamp now) {
@@ -155,7 +171,7 @@ Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Time
   const std::vector<std::uint64_t> prefixes = prefixes_from(first, chunk, false);
   for (const std::uint64_t prefix : prefixes) {
     for (const Found& found : current_of(prefix)) {
-      if (found.record && purge_action(*found.record, request, now) != PurgeAction::keep) {
+      if (found.record && action_for(*found.record, request, now) != PurgeAction::keep) {
         purge_one(found.scope, request, now, group, reply);
         group.keep_pace();
       }
@@ -184,12 +200,12 @@ Result<PurgeReply> StoreImpl::purge_recent(const PurgeRequest& request, Timestam
   }
   PurgeReply reply;
   WriteGroup group;
+  bool progressed = false;
   for (const Scope& scope : due) {
-    purge_one(scope, request, now, group, reply);
+    progressed |= purge_one(scope, request, now, group, reply);
     group.keep_pace();
   }
   if (!group.wait()) return Error{Errc::unavailable, "the purge could not be written"};
-  const bool progressed = reply.removed + reply.receipts > 0;
   if (due.size() == chunk && progressed) reply.cursor = "r";
   return reply;
 }
@@ -243,7 +259,7 @@ Result<PurgeReply> StoreImpl::count_gone(const SealedPtr& oldest, std::size_t bl
     const Result<std::vector<IndexEntry>> entries = oldest->index.block(counting_.block);
     if (!entries) continue;  // damaged: what was in it goes uncounted
     for (const IndexEntry& entry : *entries) {
-      if (entry.state != removed_state && goes_with(list, *oldest, entry.prefix)) ++counting_.removed;
+      if (entry.is_record() && goes_with(list, *oldest, entry.prefix)) ++counting_.removed;
     }
   }
   PurgeReply reply;
@@ -352,9 +368,9 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
     lock.unlock();
     Result<std::optional<Record>> stored = read_place(place, scope);
     if (!stored || !*stored) return stored.has_value();
-    const PurgeAction action = purge_action(**stored, cleaning.request, cleaning.now);
+    const PurgeAction action = action_for(**stored, cleaning.request, cleaning.now);
     if (action == PurgeAction::remove) {
-      ++cleaning.removed;
+      cleaning.removed += role_of(**stored) == Role::record ? 1 : 0;
       return true;
     }
     write->record = action == PurgeAction::to_receipt ? receipt_of(**stored) : std::move(**stored);
@@ -362,6 +378,7 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
     lock.lock();
     if (shard.stopped || !place.same_as(shard.find(scope))) return false;
   }
+  write->role = role_of(write->record);
   start_write(shard, lock, std::move(write), cleaning.group);
   return true;
 }
@@ -376,6 +393,7 @@ bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
     const std::lock_guard lock(shard.mutex);
     shard.open.for_prefix(entry.prefix, [&](const Scope&, const Record&) { still_open = true; });
     shard.writes.for_prefix(entry.prefix, [&](const Scope&, const Write*) { still_open = true; });
+    shard.events.for_prefix(entry.prefix, [&](const Scope&, const Shard::Waits&) { still_open = true; });
     if (still_open) return false;
   }
   return true;

@@ -1,5 +1,7 @@
+#include "core/reserved.hpp"
 #include "core/transition.hpp"
 #include "stores/embedded/store_impl.hpp"
+#include "stores/embedded/verb_parts.hpp"
 
 namespace onceward::embedded {
 namespace {
@@ -12,36 +14,34 @@ struct Look {};
 
 Step transition(const Record* stored, const Look&, Timestamp now) {
   std::optional<Record> settled = stored ? settle(*stored, now) : std::nullopt;
-  if (!settled) return {std::nullopt, Error{Errc::not_found, "no such record"}};
+  if (!settled || role_of(*settled) != Role::record)
+    return {std::nullopt, Error{Errc::not_found, "no such record"}};
   return {std::nullopt, std::move(*settled)};
 }
 
 Error stopped_error() { return {Errc::unavailable, "the store has stopped after a failed write"}; }
 
-template <class T>
-void fail_reply(Completion* reply, const Error& error) {
-  static_cast<Reply<T>*>(reply)->value = error;
-}
-
-template <class T>
-bool answer(Reply<T>& reply, Result<T> value) {
-  reply.value = std::move(value);
-  return true;
-}
-
 }  // namespace
+
+// Onceward's own few records are claimed in any case: the relay's among them, which makes room for events.
+std::optional<Error> StoreImpl::refuses_claims(const RequestInfo& request) const {
+  if (supply_.short_of_room()) return Error{Errc::refused, "no room on the disk for new claims"};
+  if (events_.is_full() && !is_reserved_operation(request.operation))
+    return Error{Errc::refused, "too many events wait to be sent"};
+  return std::nullopt;
+}
 
 template <class StepT, class T>
 bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT step, bool existed,
-                      bool is_claim, Reply<T>& reply) {
+                      const RequestInfo* claimed, Reply<T>& reply) {
   if (!step.next) return answer<T>(reply, std::move(step.reply));
-  if (is_claim && supply_.short_of_room()) {
-    return answer<T>(reply, Error{Errc::refused, "no room on the disk for new claims"});
+  if (claimed) {
+    if (std::optional<Error> why = refuses_claims(*claimed)) return answer<T>(reply, std::move(*why));
   }
   Write* write = shard.pool.take().release();
   write->scope = step.next->scope;
   write->record = std::move(*step.next);
-  write->gives_way = is_claim;
+  write->gives_way = claimed != nullptr;
   write->records_change = existed ? 0 : 1;
   write->reply = &reply;
   write->executor = reply.executor;
@@ -57,7 +57,13 @@ bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT st
 
 template <class Event, class T>
 bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<T>& reply) {
-  constexpr bool is_claim = std::is_same_v<Event, ClaimRequest>;
+  const RequestInfo* claimed = nullptr;
+  if constexpr (std::is_same_v<Event, ClaimRequest>) {
+    if (!event.request->marks.empty()) return claim_marked(event, reply);
+    claimed = event.request.get();
+  } else if constexpr (std::is_same_v<Event, Record>) {
+    claimed = event.request.get();
+  }
   Shard& shard = shard_of(scope_prefix(scope));
   const Timestamp now = time_.now();
   for (int round = 0; round < rounds_max; ++round) {
@@ -70,8 +76,14 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
       return false;
     }
     if (place.kind == Place::none || place.kind == Place::open) {
-      return apply(shard, lock, transition(place.record, event, now), place.record != nullptr, is_claim,
-                   reply);
+      auto step = transition(place.record, event, now);
+      if constexpr (can_be_wide<Event>) {
+        if (step.next && is_wide(event, *step.next)) {
+          lock.unlock();
+          return decide_wide(verb, scope, event, reply);
+        }
+      }
+      return apply(shard, lock, std::move(step), place.record != nullptr, claimed, reply);
     }
     lock.unlock();
     SegmentId found_in = 0;
@@ -79,12 +91,15 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
     if (!stored) return answer<T>(reply, stored.error());
     auto step = transition(*stored ? &**stored : nullptr, event, now);
     if (!step.next) return answer<T>(reply, std::move(step.reply));
+    if constexpr (can_be_wide<Event>) {
+      if (is_wide(event, *step.next)) return decide_wide(verb, scope, event, reply);
+    }
     lock.lock();
     if (shard.stopped) return answer<T>(reply, stopped_error());
     if (!place.same_as(shard.find(scope))) continue;
     const bool counted = stored->has_value() && !(found_in != 0 && found_in == shard.counted_out.segment &&
                                                   scope_prefix(scope) <= shard.counted_out.prefix);
-    return apply(shard, lock, std::move(step), counted, is_claim, reply);
+    return apply(shard, lock, std::move(step), counted, claimed, reply);
   }
   return answer<T>(reply, Error{Errc::unavailable, "the record changes faster than it can be read"});
 }
@@ -109,6 +124,9 @@ bool StoreImpl::unknown(const UnknownRequest& request, Reply<Record>& reply) {
 }
 bool StoreImpl::resolve(const ResolveRequest& request, Reply<Record>& reply) {
   return decide(Verb::resolve, request.scope, request, reply);
+}
+bool StoreImpl::adopt(const Record& copy, Reply<bool>& reply) {
+  return decide(Verb::adopt, copy.scope, copy, reply);
 }
 bool StoreImpl::lookup(const Scope& scope, Reply<Record>& reply) {
   return decide(Verb::lookup, scope, Look{}, reply);
@@ -154,10 +172,18 @@ bool StoreImpl::run_again(const Waiter& waiter) {
       return unknown(*static_cast<const UnknownRequest*>(waiter.request), record_reply);
     case Verb::resolve:
       return resolve(*static_cast<const ResolveRequest*>(waiter.request), record_reply);
+    case Verb::adopt:
+      return adopt(*static_cast<const Record*>(waiter.request), static_cast<Reply<bool>&>(*waiter.reply));
     case Verb::lookup:
       return lookup(*static_cast<const Scope*>(waiter.request), record_reply);
     case Verb::lookup_id:
       return lookup(*static_cast<const OperationId*>(waiter.request), record_reply);
+    case Verb::settle_events:
+      return settle_events(*static_cast<const SettleEventsRequest*>(waiter.request),
+                           static_cast<Reply<std::size_t>&>(*waiter.reply));
+    case Verb::retry_events:
+      return retry_events(*static_cast<const RetryEventsRequest*>(waiter.request),
+                          static_cast<Reply<std::size_t>&>(*waiter.reply));
   }
   return true;
 }

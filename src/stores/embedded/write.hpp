@@ -1,6 +1,7 @@
 // Write: one entry on its way into the log, from the verb that decided it to the sync that makes it
 // true. Its scope has at most one: later verbs on that scope wait behind it, so that nobody is told of
-// a state that a power cut could still take back.
+// a state that a power cut could still take back. What must become true together (a record and its marks,
+// an outcome and its events) is one write with parts, which goes into one batch.
 #pragma once
 
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "onceward/store.hpp"
+#include "stores/embedded/internal_record.hpp"
 #include "stores/embedded/log_format.hpp"
 
 namespace onceward::embedded {
@@ -21,8 +23,11 @@ enum class Verb : std::uint8_t {
   release,
   unknown,
   resolve,
+  adopt,
   lookup,
-  lookup_id
+  lookup_id,
+  settle_events,
+  retry_events
 };
 
 // A verb that waits for a write on the same scope; its request lives until its reply.
@@ -73,6 +78,7 @@ class WriteGroup {
 struct Write {
   Write* next = nullptr;
   EntryKind kind = EntryKind::record;
+  Role role = Role::record;
   Scope scope;
   Record record;             // for EntryKind::record
   std::string bytes;         // the whole entry
@@ -84,10 +90,19 @@ struct Write {
   void (*fail)(Completion* reply, const Error& error) = nullptr;
   WriteGroup* group = nullptr;
   std::vector<Waiter> waiting;  // guarded by the shard's mutex
+  std::vector<std::unique_ptr<Write>> parts;
+  std::unique_ptr<QueuedRef> queued;  // an event's: what its queue will have of it
+
+  std::size_t all_bytes() const {
+    std::size_t all = bytes.size();
+    for (const std::unique_ptr<Write>& part : parts) all += part->bytes.size();
+    return all;
+  }
 
   // For another use: nothing is held on to but the room of `bytes`. What every use sets stays as it is.
   void reset() {
     kind = EntryKind::record;
+    role = Role::record;
     record.request.reset();
     record.response.reset();
     bytes.clear();
@@ -98,6 +113,8 @@ struct Write {
     fail = nullptr;
     group = nullptr;
     waiting.clear();
+    parts.clear();
+    queued.reset();
   }
 };
 

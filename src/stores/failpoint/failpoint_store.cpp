@@ -97,10 +97,13 @@ class FailpointStore final : public Store {
     return inner_->list(request, reply);
   }
   bool stats(Reply<StoreStats>& reply) override { return inner_->stats(reply); }
+  bool serves_transactions() const override { return inner_->serves_transactions(); }
   void watch(const Scope& scope, std::function<void()> changed) override {
     inner_->watch(scope, std::move(changed));
   }
   void unwatch(const Scope& scope) override { inner_->unwatch(scope); }
+  bool keeps_marks() const override { return inner_->keeps_marks(); }
+  OutboxStore* outbox() override { return inner_->outbox(); }
 
  private:
   const std::unique_ptr<Store> inner_;

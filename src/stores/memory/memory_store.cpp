@@ -5,16 +5,23 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "base/hex.hpp"
+#include "core/marks.hpp"
+#include "core/reserved.hpp"
 #include "core/scope.hpp"
 #include "core/transition.hpp"
+#include "stores/memory/mark_table.hpp"
+#include "stores/memory/memory_outbox.hpp"
 #include "stores/memory/packed_memory.hpp"
 #include "stores/memory/record_table.hpp"
 
 namespace onceward {
 namespace {
 
+using memory::MarkTable;
+using memory::MemoryOutbox;
 using memory::PackedMemory;
 using memory::RecordTable;
 
@@ -32,13 +39,21 @@ struct Due {
   bool operator<(const Due& other) const { return at > other.at; }  // the earliest on top of the heap
 };
 
-class MemoryStore final : public Store {
+const Events* events_of(const CompleteRequest& event) { return event.events.get(); }
+const Events* events_of(const ResolveRequest& event) { return event.events.get(); }
+template <class Event>
+const Events* events_of(const Event&) {
+  return nullptr;
+}
+
+class MemoryStore final : public Store, OutboxStore {
  public:
   MemoryStore(const Clock& clock, MemoryOptions options) : clock_(clock), options_(options) {
     for (std::unique_ptr<Shard>& shard : shards_) shard = std::make_unique<Shard>(memory_);
   }
 
   bool claim(const ClaimRequest& request, Reply<ClaimReply>& reply) override {
+    if (!request.request->marks.empty()) return claim_marked(request, reply);
     Shard& shard = shard_of(scope_prefix(request.scope));
     std::lock_guard lock(shard.mutex);
     const RecordTable::Found found = shard.records.find(request.scope);
@@ -47,8 +62,8 @@ class MemoryStore final : public Store {
       return true;
     }
     ClaimStep step = transition(found.get(), request, clock_.now());
-    if (step.next && !found && !has_room(shard)) {
-      reply.value = Error{Errc::refused, "the memory store is full"};
+    if (step.next && !found && !has_room(shard, request)) {
+      reply.value = full();
       return true;
     }
     if (step.next) put(shard, std::move(*step.next), !found);
@@ -135,13 +150,49 @@ class MemoryStore final : public Store {
       Shard& shard = *one;
       std::lock_guard lock(shard.mutex);
       stats.records += shard.records.size();
-      stats.bytes += shard.records.bytes();
+      stats.bytes += shard.records.bytes() + shard.marks.bytes();
       stats.open_records += shard.records.open();
       if (!shard.due.empty() && shard.due.front().at < now) {
         stats.purge_lag = std::max(stats.purge_lag, Duration(now - shard.due.front().at));
       }
     }
+    stats.bytes += outbox_.bytes();
     reply.value = stats;
+    return true;
+  }
+
+  bool keeps_marks() const override { return true; }
+  OutboxStore* outbox() override { return this; }
+
+  bool fetch_events(const FetchEventsRequest& request, Reply<std::vector<PendingEvent>>& reply) override {
+    reply.value = outbox_.fetch(request, clock_.now());
+    return true;
+  }
+  bool settle_events(const SettleEventsRequest& request, Reply<std::size_t>& reply) override {
+    Shard& shard = shard_of(scope_prefix(request.relay.scope));
+    std::lock_guard lock(shard.mutex);
+    const RecordTable::Found found = shard.records.find(request.relay.scope);
+    const Timestamp now = clock_.now();
+    const Result<Done> current = check_relay(found.get(), request.relay, now);
+    if (found.error()) {
+      reply.value = *found.error();
+    } else if (!current) {
+      reply.value = current.error();
+    } else {
+      reply.value = outbox_.settle(request, now);
+    }
+    return true;
+  }
+  bool list_events(const ListEventsRequest& request, Reply<ListEventsReply>& reply) override {
+    reply.value = outbox_.list(request);
+    return true;
+  }
+  bool retry_events(const RetryEventsRequest& request, Reply<std::size_t>& reply) override {
+    reply.value = outbox_.retry(request, clock_.now());
+    return true;
+  }
+  bool outbox_stats(Reply<OutboxStats>& reply) override {
+    reply.value = outbox_.stats();
     return true;
   }
 
@@ -151,6 +202,18 @@ class MemoryStore final : public Store {
     std::mutex mutex;
     RecordTable records;
     std::vector<Due> due;  // a heap; entries whose record has moved on are skipped
+    MarkTable marks;
+  };
+  using ShardNumbers = std::set<std::size_t>;
+  // Several shards at once, always in the order of their numbers.
+  class ShardLocks {
+   public:
+    ShardLocks(MemoryStore& store, const ShardNumbers& numbers) {
+      for (const std::size_t number : numbers) locks_.emplace_back(store.shards_[number]->mutex);
+    }
+
+   private:
+    std::vector<std::unique_lock<std::mutex>> locks_;
   };
   struct Position {
     std::size_t shard = 0;
@@ -158,7 +221,10 @@ class MemoryStore final : public Store {
   };
 
   static Result<Record> missing() { return Error{Errc::not_found, "no such record"}; }
+  static Error full() { return {Errc::refused, "the memory store is full"}; }
   Shard& shard_of(std::uint64_t prefix) { return *shards_[prefix % shard_count]; }
+  static std::size_t number_of(const Scope& scope) { return scope_prefix(scope) % shard_count; }
+  MarkTable& marks_of(const Scope& scope) { return shards_[number_of(scope)]->marks; }
 
   Result<Record> as_it_is_now(const RecordTable::Found& found) const {
     if (!found) return missing();
@@ -167,25 +233,108 @@ class MemoryStore final : public Store {
     return record ? Result<Record>(std::move(*record)) : missing();
   }
 
-  // Scopes are hashes, so every shard fills alike and can watch its own share of the bytes.
-  bool has_room(const Shard& shard) const {
-    return records_.load(std::memory_order_relaxed) < options_.records_max &&
-           shard.records.bytes() < options_.bytes_max / shard_count;
+  // Scopes are hashes, so every shard fills alike and can watch its own share of the bytes. Onceward's own
+  // few records always fit: the relay among them, which makes room.
+  bool has_room(const Shard& shard, const ClaimRequest& request) const {
+    const std::size_t bytes = shard.records.bytes() + shard.marks.bytes() + outbox_.bytes() / shard_count;
+    return (records_.load(std::memory_order_relaxed) < options_.records_max &&
+            bytes < options_.bytes_max / shard_count) ||
+           is_reserved_operation(request.request->operation);
+  }
+
+  // One step over the shards of the record, of its marks and of those who hold them. Who holds a mark is
+  // known only once its shard is locked: then everything begins again with the holder's shard too.
+  bool claim_marked(const ClaimRequest& request, Reply<ClaimReply>& reply) {
+    ShardNumbers numbers{number_of(request.scope)};
+    for (const Mark& mark : request.request->marks) numbers.insert(number_of(mark.scope));
+    for (bool done = false; !done;) {
+      const ShardLocks locks(*this, numbers);
+      const std::size_t before = numbers.size();
+      for (const Mark& mark : request.request->marks)
+        if (const MarkEntry* entry = marks_of(mark.scope).find(mark.scope))
+          numbers.insert(number_of(entry->holder.scope));
+      done = numbers.size() == before;
+      if (done) reply.value = claim_locked(request);
+    }
+    return true;
+  }
+
+  Result<ClaimReply> claim_locked(const ClaimRequest& request) {
+    Shard& shard = shard_of(scope_prefix(request.scope));
+    const RecordTable::Found found = shard.records.find(request.scope);
+    if (found.error()) return *found.error();
+    std::vector<RecordTable::Found> holders;
+    std::vector<MarkSeen> seen;
+    for (const Mark& mark : request.request->marks) {
+      const MarkEntry* entry = marks_of(mark.scope).find(mark.scope);
+      holders.push_back(entry ? find_locked(entry->holder.scope) : RecordTable::Found());
+      if (holders.back().error()) return *holders.back().error();
+      seen.push_back({&mark, entry, holders.back().get()});
+    }
+    const Timestamp now = clock_.now();
+    MarkedClaim claim = take_marks(transition(found.get(), request, now), seen, now);
+    if (claim.step.next && !found && !has_room(shard, request)) return full();
+    if (claim.step.next) put(shard, std::move(*claim.step.next), !found);
+    for (const MarkEntry& entry : claim.taken) marks_of(entry.scope).put(entry);
+    return std::move(claim.step.reply);
+  }
+
+  RecordTable::Found find_locked(const Scope& scope) {
+    return shards_[number_of(scope)]->records.find(scope);
   }
 
   template <class Event>
   bool apply(const Scope& scope, const Event& event, Reply<Record>& reply) {
-    Shard& shard = shard_of(scope_prefix(scope));
-    std::lock_guard lock(shard.mutex);
+    ShardNumbers numbers;
+    {
+      Shard& shard = shard_of(scope_prefix(scope));
+      std::lock_guard lock(shard.mutex);
+      if (apply_locked(shard, scope, event, reply, numbers)) return true;
+    }
+    for (;;) {
+      const ShardLocks locks(*this, numbers);
+      if (apply_locked(shard_of(scope_prefix(scope)), scope, event, reply, numbers)) return true;
+    }
+  }
+
+  // False: nothing was done, because the marks that this ends are in shards that are not locked;
+  // `numbers` then has them.
+  template <class Event>
+  bool apply_locked(Shard& shard, const Scope& scope, const Event& event, Reply<Record>& reply,
+                    ShardNumbers& numbers) {
     const RecordTable::Found found = shard.records.find(scope);
     if (found.error()) {
       reply.value = *found.error();
       return true;
     }
-    Step step = transition(found.get(), event, clock_.now());
-    if (step.next) put(shard, std::move(*step.next), false);
+    const Timestamp now = clock_.now();
+    Step step = transition(found.get(), event, now);
+    if (step.next) {
+      if (ends_marks(*step.next)) {
+        if (!covers_marks(*step.next, numbers)) return false;
+        end_marks(*step.next, now);
+      }
+      if (const Events* events = events_of(event)) outbox_.add(*step.next, *events, now);
+      put(shard, std::move(*step.next), false);
+    }
     reply.value = std::move(step.reply);
     return true;
+  }
+
+  static bool covers_marks(const Record& record, ShardNumbers& numbers) {
+    const std::size_t before = numbers.size();
+    numbers.insert(number_of(record.scope));
+    for (const Mark& mark : record.request->marks) numbers.insert(number_of(mark.scope));
+    return numbers.size() == before;
+  }
+
+  void end_marks(const Record& next, Timestamp now) {
+    for (const Mark& mark : next.request->marks) {
+      MarkTable& marks = marks_of(mark.scope);
+      const MarkStep step = end_mark(mark, marks.find(mark.scope), next, now);
+      if (step.change == MarkChange::write) marks.put(step.entry);
+      if (step.change == MarkChange::drop) marks.remove(mark.scope);
+    }
   }
 
   void put(Shard& shard, Record next, bool is_new) {
@@ -231,6 +380,11 @@ class MemoryStore final : public Store {
         shard.due.pop_back();
         for (const Scope& scope : shard.records.scopes_of(prefix)) purge_one(shard, scope, request, reply);
       }
+      looked_at += shard.marks.purge(clock_.now(), request.chunk - looked_at);
+      if (looked_at == request.chunk) {
+        reply.cursor = "more";
+        return reply;
+      }
     }
     return reply;
   }
@@ -274,6 +428,7 @@ class MemoryStore final : public Store {
   PackedMemory memory_;
   std::array<std::unique_ptr<Shard>, shard_count> shards_;
   std::atomic<std::size_t> records_{0};  // of all shards, for the limit
+  MemoryOutbox outbox_;
 };
 
 }  // namespace

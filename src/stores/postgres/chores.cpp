@@ -18,12 +18,30 @@ constexpr const char* list_sql =
         "r.") ", null::integer, null::bytea, null::bytea, false "
     "FROM onceward.records r WHERE r.scope > $1 "
     "AND ($2::text IS NULL OR onceward.state_at(r, onceward.clock($7))::text = $2) "
+    // What is open now was stored as open: with this, a question for it needs the index of open records only.
+    "AND ($2::text IS NULL OR $2 NOT IN ('claimed', 'processing', 'unknown') "
+    "     OR r.state IN ('claimed', 'processing', 'unknown')) "
     "AND ($3::text IS NULL OR (left(r.operation, 100) = left($3, 100) AND r.operation = $3)) "
     "AND ($4::text IS NULL OR (left(r.tenant, 100) = left($4, 100) AND r.tenant = $4)) "
     "AND ($5::bigint IS NULL OR r.updated_at < onceward.clock($5) OR r.state = 'processing' "
     "     OR r.state IN ('succeeded', 'failed')) "
+    "AND ($8::text IS NULL OR (left(r.reference, 100) = left($8, 100) AND r.reference = $8)) "
     "AND NOT onceward.is_gone(r, onceward.clock($7)) "
     "ORDER BY r.scope LIMIT $6";
+// Open records by their index, exactly. Of the others a sample of pages once there are very many: a scrape
+// must not read a table of millions.
+constexpr const char* count_sql =
+    "WITH clock AS MATERIALIZED (SELECT onceward.clock($1) AS now), "
+    "share AS MATERIALIZED (SELECT least(1.0, 200000 / greatest(reltuples, 1)) AS of_all FROM pg_class "
+    "  WHERE oid = 'onceward.records'::regclass), "
+    "open AS (SELECT r.operation, onceward.state_at(r, clock.now) AS state, count(*) AS n "
+    "  FROM onceward.records r, clock WHERE r.state IN ('claimed', 'processing', 'unknown') GROUP BY 1, 2), "
+    "ended AS (SELECT r.operation, onceward.state_at(r, clock.now) AS state, count(*) AS n "
+    "  FROM onceward.records r TABLESAMPLE SYSTEM ((SELECT 100 * of_all FROM share)), clock "
+    "  WHERE r.state NOT IN ('claimed', 'processing', 'unknown') AND NOT onceward.is_gone(r, clock.now) "
+    "  GROUP BY 1, 2) "
+    "SELECT operation, state::text, n FROM open UNION ALL "
+    "SELECT operation, state::text, round(n / share.of_all)::bigint FROM ended, share";
 constexpr const char* purge_sql =
     "SELECT looked_at, removed, receipts, null::bytea FROM onceward.purge($1, $2)";
 constexpr const char* purge_named_sql =
@@ -69,6 +87,9 @@ Result<Statement> list_statement(const ListRequest& request, TestTime now) {
   statement.optional_text(name_filter(request.operation)).optional_text(name_filter(request.tenant));
   statement.optional_big(milliseconds(request.updated_before));
   statement.big(bounded(request.limit)).optional_big(now);
+  // The empty reference is that of records that have none.
+  statement.optional_text(request.reference && request.reference->empty() ? std::nullopt
+                                                                          : name_filter(request.reference));
   return statement;
 }
 
@@ -93,13 +114,20 @@ Statement stats_statement(TestTime now) {
   return statement;
 }
 
+Statement count_statement(TestTime now) {
+  Statement statement(count_sql);
+  statement.optional_big(now);
+  return statement;
+}
+
 Statement watch_statement(const Scope& scope) {
   Statement statement("SELECT onceward.watch($1)");
   statement.own_bytes({reinterpret_cast<const char*>(scope.data.data()), scope.data.size()});
   return statement;
 }
 
-Result<ListReply> read_list(const PGresult& result, const ListRequest& request) {
+Result<ListReply> read_list(const PGresult& result, const ListRequest& request,
+                            std::atomic<std::uint64_t>& passed_over) {
   ListReply page;
   const int rows = PQntuples(&result);
   for (int i = 0; i < rows; ++i) {
@@ -107,7 +135,10 @@ Result<ListReply> read_list(const PGresult& result, const ListRequest& request) 
     const Timestamp now = row.time();
     Result<Record> stored = read_record(row);
     // One bad row must not hide the others; whoever asks for it by name gets the error (I5).
-    if (!stored) continue;
+    if (!stored) {
+      ++passed_over;
+      continue;
+    }
     std::optional<Record> record = settle(*stored, now);
     if (record && matches(request, *record)) page.records.push_back(std::move(*record));
   }
@@ -145,6 +176,20 @@ Result<StoreStats> read_stats(const PGresult& result) {
   stats.purge_lag = Duration(row.big());
   if (!row.ok()) return no_answer();
   return stats;
+}
+
+Result<std::vector<StateCount>> read_counts(const PGresult& result) {
+  std::vector<StateCount> counts;
+  for (int i = 0; i < PQntuples(&result); ++i) {
+    Row row(result, i);
+    const std::optional<std::string> operation = from_text(row.bytes());
+    const std::optional<State> state = state_from_string(row.bytes());
+    const std::int64_t count = row.big();
+    if (!row.ok() || !state) return no_answer();
+    // A name that cannot be read belongs to a record that cannot be read.
+    if (operation) counts.push_back({*operation, *state, static_cast<std::uint64_t>(count)});
+  }
+  return counts;
 }
 
 bool read_watch(const PGresult& result) {

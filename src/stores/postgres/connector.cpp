@@ -122,7 +122,11 @@ Result<Connected> Connector::connect(const Wish& wish) {
   if (!*pooled) {
     // A little less than we wait ourselves, so that a slow statement ends with an answer.
     const Duration limit = url_.timeout * 9 / 10;
+    // A service's own transaction may hold a record's row; whoever else has a verb in this pipeline must not
+    // wait for that service. The verb is refused and comes again.
+    const Duration lock_limit = url_.timeout / 5;
     const std::string set = "SET statement_timeout = " + std::to_string(limit.count()) +
+                            "; SET lock_timeout = " + std::to_string(lock_limit.count()) +
                             "; SET default_transaction_isolation = 'read committed'";
     if (const auto done = session->run(set.c_str(), deadline); !done) return done.error();
   }

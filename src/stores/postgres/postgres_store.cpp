@@ -1,6 +1,9 @@
 #include "stores/postgres/postgres_store.hpp"
 
+#include "core/adoption.hpp"
+#include "onceward/outbox_store.hpp"
 #include "stores/postgres/chores.hpp"
+#include "stores/postgres/outbox.hpp"
 #include "stores/postgres/pool.hpp"
 #include "stores/postgres/schema.hpp"
 #include "stores/postgres/verbs.hpp"
@@ -27,7 +30,7 @@ class WatchErrand final : public Errand {
   bool held_ = true;
 };
 
-class Store final : public PostgresStore {
+class Store final : public PostgresStore, public Adopter, public RecordCounts, OutboxStore {
  public:
   Store(PostgresUrl url, const Clock* clock) : clock_(clock), pool_(std::move(url), watches_) {}
 
@@ -54,6 +57,10 @@ class Store final : public PostgresStore {
   bool resolve(const ResolveRequest& request, Reply<Record>& reply) override {
     return submit<Record>(resolve_statement(request, now()), false, reply, &read_verb);
   }
+  bool adopt(const Record& copy, Reply<bool>& reply) override {
+    return submit<bool>(adopt_statement(copy, now()), false, reply, &read_adopt);
+  }
+  std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope& scope, Reply<Record>& reply) override {
     return submit<Record>(lookup_statement(scope, now()), false, reply, &read_verb);
   }
@@ -61,12 +68,16 @@ class Store final : public PostgresStore {
     return submit<Record>(lookup_statement(id, now()), false, reply, &read_verb);
   }
   bool list(const ListRequest& request, Reply<ListReply>& reply) override {
-    return submit<ListReply>(list_statement(request, now()), true, reply,
-                             [&request](const PGresult& result) { return read_list(result, request); });
+    return submit<ListReply>(
+        list_statement(request, now()), true, reply,
+        [this, &request](const PGresult& result) { return read_list(result, request, passed_over_); });
   }
   bool purge(const PurgeRequest& request, Reply<PurgeReply>& reply) override {
     return submit<PurgeReply>(purge_statement(request, now()), true, reply,
                               [&request](const PGresult& result) { return read_purge(result, request); });
+  }
+  bool count_records(Reply<std::vector<StateCount>>& reply) override {
+    return submit<std::vector<StateCount>>(count_statement(now()), true, reply, &read_counts);
   }
   bool stats(Reply<StoreStats>& reply) override {
     return submit<StoreStats>(stats_statement(now()), true, reply, &read_stats);
@@ -77,6 +88,30 @@ class Store final : public PostgresStore {
     if (pool_.hears()) pool_.submit(std::make_unique<WatchErrand>(scope, watches_));
   }
   void unwatch(const Scope& scope) override { watches_.remove(scope); }
+
+  bool keeps_marks() const override { return true; }
+  OutboxStore* outbox() override { return this; }
+
+  // None of these is on the path of a request.
+  bool fetch_events(const FetchEventsRequest& request, Reply<std::vector<PendingEvent>>& reply) override {
+    return submit<std::vector<PendingEvent>>(fetch_events_statement(request, now()), true, reply,
+                                             &read_fetched_events);
+  }
+  bool settle_events(const SettleEventsRequest& request, Reply<std::size_t>& reply) override {
+    return submit<std::size_t>(settle_events_statement(request, now()), true, reply, &read_settled_events);
+  }
+  bool list_events(const ListEventsRequest& request, Reply<ListEventsReply>& reply) override {
+    return submit<ListEventsReply>(
+        list_events_statement(request), true, reply,
+        [&request](const PGresult& result) { return read_listed_events(result, request); });
+  }
+  bool retry_events(const RetryEventsRequest& request, Reply<std::size_t>& reply) override {
+    return submit<std::size_t>(retry_events_statement(request, now()), true, reply, &read_retried_events);
+  }
+  bool outbox_stats(Reply<OutboxStats>& reply) override {
+    return submit<OutboxStats>(outbox_stats_statement(), true, reply, &read_outbox_stats);
+  }
+  bool serves_transactions() const override { return true; }
 
   Health health() const override {
     const PoolState state = pool_.state();
@@ -97,6 +132,7 @@ class Store final : public PostgresStore {
   }
 
   const Clock* clock_;
+  std::atomic<std::uint64_t> passed_over_{0};
   Watches watches_;
   Pool pool_;  // last: its thread calls the others
 };

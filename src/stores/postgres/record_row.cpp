@@ -51,7 +51,7 @@ Fingerprint read_fingerprint(Row& row) {
   return fingerprint;
 }
 
-std::shared_ptr<const RequestInfo> read_request(Row& row) {
+std::shared_ptr<RequestInfo> read_request(Row& row) {
   auto request = std::make_shared<RequestInfo>();
   request->tenant = read_text(row);
   request->operation = read_text(row);
@@ -64,9 +64,34 @@ std::shared_ptr<const RequestInfo> read_request(Row& row) {
   return request;
 }
 
+void skip(Row& row, int columns) {
+  for (int column = 0; column < columns; ++column) row.skip();
+}
+
+void read_mark(Row& row, MarkKind kind, std::vector<Mark>& marks) {
+  if (row.next_is_null()) return skip(row, 3);
+  Mark mark{.kind = kind};
+  row.fixed(mark.scope.data);
+  mark.keep = row.duration();
+  mark.refuses = row.flag();
+  marks.push_back(mark);
+}
+
+std::shared_ptr<const OperationResult> read_result(Row& row) {
+  if (row.next_is_null()) {
+    skip(row, 3);
+    return nullptr;
+  }
+  auto result = std::make_shared<OperationResult>();
+  result->resource_type = read_text(row);
+  result->resource_id = read_text(row);
+  result->failure_code = read_text(row);
+  return result;
+}
+
 std::shared_ptr<const Response> read_response(Row& row) {
   if (row.next_is_null()) {
-    for (int column = 0; column < 4; ++column) row.skip();
+    skip(row, 4);
     return nullptr;
   }
   auto response = std::make_shared<Response>();
@@ -90,7 +115,8 @@ Result<Record> read_record(Row& row) {
   record.epoch = static_cast<Epoch>(row.big());
   row.fixed(record.owner.data);
   record.fingerprint = read_fingerprint(row);
-  record.request = read_request(row);
+  const std::shared_ptr<RequestInfo> request = read_request(row);
+  record.request = request;
   record.evidence.cause = read_cause(row);
   record.evidence.status_seen = read_u16(row);
   record.evidence.bytes_seen = static_cast<std::uint64_t>(row.big());
@@ -103,6 +129,14 @@ Result<Record> read_record(Row& row) {
   record.expires_at = row.optional_time();
   record.ttl = row.duration();
   record.receipt_ttl = row.duration();
+  if (row.next_is_null()) {
+    row.skip();
+  } else {
+    request->reference = read_text(row);
+  }
+  read_mark(row, MarkKind::unique, request->marks);
+  read_mark(row, MarkKind::suspect, request->marks);
+  record.result = read_result(row);
   record.response = read_response(row);
   if (!row.ok()) return unreadable("a column has a value that no record has");
   if (!is_consistent(record)) return unreadable("its content contradicts itself");

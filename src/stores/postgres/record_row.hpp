@@ -16,7 +16,9 @@ namespace onceward::postgres {
     "fingerprint_version, " R "fingerprint, " R "tenant, " R "operation, " R "key_hint, " R "owner_tag, " R \
     "leaves, " R "probe_target, " R "cause, " R "status_seen, " R "bytes_seen, " R "earlier_too, " R        \
     "created_at, " R "claimed_at, " R "updated_at, " R "lease_until, " R "hold_until, " R "expires_at, " R  \
-    "ttl, " R "receipt_ttl"
+    "ttl, " R "receipt_ttl, " R "reference, " R "unique_mark, " R "unique_keep, " R "unique_refuses, " R    \
+    "suspect_mark, " R "suspect_keep, " R "suspect_refuses, " R "resource_type, " R "resource_id, " R       \
+    "failure_code"
 
 Result<Record> read_record(Row& row);
 

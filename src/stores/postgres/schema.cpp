@@ -72,6 +72,21 @@ Result<SchemaChange> migrate(Session& session, MonoTime deadline) {
                     "INSERT INTO onceward.schema_versions (version, works_with) VALUES (1, 1)"},
                    deadline);
   }
+  // Adds only, and keeps the functions of version 1 working: a program that knows no more can still use it.
+  if (done && found->version < 2) {
+    done = run_all(
+        session,
+        {migration_2_tables, migration_2_marks, migration_2_outbox, migration_2_claim, migration_2_verbs,
+         migration_2_chores, "INSERT INTO onceward.schema_versions (version, works_with) VALUES (2, 1)"},
+        deadline);
+  }
+  // Adds only, too.
+  if (done && found->version < 3) {
+    done = run_all(session,
+                   {migration_3_transactions,
+                    "INSERT INTO onceward.schema_versions (version, works_with) VALUES (3, 1)"},
+                   deadline);
+  }
   if (done) done = run_all(session, {"COMMIT"}, deadline);
   if (!done) return done.error();
   return SchemaChange{found->version, schema_version};

@@ -14,6 +14,28 @@ std::string encoded(T value) {
   return bytes;
 }
 
+std::string encoded_flag(bool value) { return std::string(1, value ? '\1' : '\0'); }
+
+// One dimension, counted from 1, without nulls.
+template <class Values, class Encode>
+std::string encoded_array(Oid element, const Values& values, Encode encode) {
+  std::string bytes;
+  append_number(bytes, std::int32_t{values.empty() ? 0 : 1});
+  append_number(bytes, std::int32_t{0});
+  append_number(bytes, static_cast<std::int32_t>(element));
+  if (values.empty()) return bytes;
+  append_number(bytes, static_cast<std::int32_t>(values.size()));
+  append_number(bytes, std::int32_t{1});
+  for (const auto& value : values) {
+    const auto& one = encode(value);
+    append_number(bytes, static_cast<std::int32_t>(one.size()));
+    bytes += one;
+  }
+  return bytes;
+}
+
+constexpr auto as_it_is = [](const auto& value) -> const auto& { return value; };
+
 }  // namespace
 
 Statement& Statement::refer(Oid type, std::string_view value) {
@@ -42,7 +64,19 @@ Statement& Statement::big(std::int64_t value) { return own(oid_int8, encoded(val
 Statement& Statement::optional_big(std::optional<std::int64_t> value) {
   return value ? big(*value) : null(oid_int8);
 }
-Statement& Statement::flag(bool value) { return own(oid_bool, std::string(1, value ? '\1' : '\0')); }
+Statement& Statement::flag(bool value) { return own(oid_bool, encoded_flag(value)); }
+Statement& Statement::texts(const std::vector<std::string>& values) {
+  return own(oid_text_array, encoded_array(oid_text, values, as_it_is));
+}
+Statement& Statement::byte_strings(const std::vector<std::string_view>& values) {
+  return own(oid_bytea_array, encoded_array(oid_bytea, values, as_it_is));
+}
+Statement& Statement::bigs(const std::vector<std::int64_t>& values) {
+  return own(oid_int8_array, encoded_array(oid_int8, values, encoded<std::int64_t>));
+}
+Statement& Statement::flags(const std::vector<bool>& values) {
+  return own(oid_bool_array, encoded_array(oid_bool, values, encoded_flag));
+}
 
 bool Statement::send(PGconn* connection) const {
   const std::vector<int> formats(values_.size(), binary);

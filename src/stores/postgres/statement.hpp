@@ -32,19 +32,29 @@ class Statement {
   Statement& no_bytes() { return null(oid_bytea); }
   Statement& text(std::string value) { return own(oid_text, std::move(value)); }
   Statement& word(std::string_view constant) { return refer(oid_text, constant); }
+  Statement& no_text() { return null(oid_text); }
   Statement& optional_text(const std::optional<std::string>& value);
   Statement& number(std::int32_t value);
   Statement& no_number() { return null(oid_int4); }
   Statement& big(std::int64_t value);
   Statement& optional_big(std::optional<std::int64_t> value);
   Statement& flag(bool value);
+  Statement& no_flag() { return null(oid_bool); }
+
+  Statement& texts(const std::vector<std::string>& values);
+  Statement& no_texts() { return null(oid_text_array); }
+  Statement& byte_strings(const std::vector<std::string_view>& values);
+  Statement& no_byte_strings() { return null(oid_bytea_array); }
+  Statement& bigs(const std::vector<std::int64_t>& values);
+  Statement& flags(const std::vector<bool>& values);
 
   // Sends it with the unnamed statement, so that it works behind a transaction pooler too.
   bool send(PGconn* connection) const;
 
  private:
   static constexpr Oid oid_bool = 16, oid_bytea = 17, oid_int8 = 20, oid_int4 = 23, oid_text = 25,
-                       oid_uuid = 2950;
+                       oid_uuid = 2950, oid_bool_array = 1000, oid_bytea_array = 1001, oid_text_array = 1009,
+                       oid_int8_array = 1016;
 
   template <std::size_t N>
   static std::string_view view(const std::array<std::uint8_t, N>& data) {

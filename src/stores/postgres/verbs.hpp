@@ -18,11 +18,13 @@ Statement complete_statement(const CompleteRequest& request, TestTime now);
 Statement release_statement(const ReleaseRequest& request, TestTime now);
 Statement unknown_statement(const UnknownRequest& request, TestTime now);
 Statement resolve_statement(const ResolveRequest& request, TestTime now);
+Statement adopt_statement(const Record& copy, TestTime now);
 Statement lookup_statement(const Scope& scope, TestTime now);
 Statement lookup_statement(const OperationId& id, TestTime now);
 
 Result<ClaimReply> read_claim(const PGresult& result, const ClaimRequest& request);
 Result<Record> read_verb(const PGresult& result);
+Result<bool> read_adopt(const PGresult& result);
 Result<Record> read_complete(const PGresult& result, const CompleteRequest& request);
 
 }  // namespace onceward::postgres

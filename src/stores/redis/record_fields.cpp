@@ -48,6 +48,11 @@ bool read_yes(std::string_view text, bool& out) {
   return out;
 }
 
+bool read_yes_or_no(std::string_view text, bool& out) {
+  out = text == "yes";
+  return out || text == "no";
+}
+
 bool read_state(std::string_view text, State& out) {
   const std::optional<State> state = state_from_string(text);
   if (state) out = *state;
@@ -93,6 +98,9 @@ struct Parts {
   RequestInfo request;
   Response response;
   bool has_response = false;
+  OperationResult result;
+  Mark unique{.kind = MarkKind::unique};
+  Mark suspect{.kind = MarkKind::suspect};
 };
 
 struct Field {
@@ -138,6 +146,18 @@ constexpr Field fields[] = {
     {"owner_tag", true, [](std::string_view t, Parts& p) { return put(t, p.request.owner_tag); }},
     {"leaves", true, [](std::string_view t, Parts& p) { return read_leaves(t, p.request.leaves); }},
     {"probe_target", false, [](std::string_view t, Parts& p) { return put(t, p.request.probe_target); }},
+    {"reference", false, [](std::string_view t, Parts& p) { return put(t, p.request.reference); }},
+    {"unique_mark", false, [](std::string_view t, Parts& p) { return read_bytes(t, p.unique.scope); }},
+    {"unique_keep", false, [](std::string_view t, Parts& p) { return read_duration(t, p.unique.keep); }},
+    {"unique_refuses", false,
+     [](std::string_view t, Parts& p) { return read_yes_or_no(t, p.unique.refuses); }},
+    {"suspect_mark", false, [](std::string_view t, Parts& p) { return read_bytes(t, p.suspect.scope); }},
+    {"suspect_keep", false, [](std::string_view t, Parts& p) { return read_duration(t, p.suspect.keep); }},
+    {"suspect_refuses", false,
+     [](std::string_view t, Parts& p) { return read_yes_or_no(t, p.suspect.refuses); }},
+    {"resource_type", false, [](std::string_view t, Parts& p) { return put(t, p.result.resource_type); }},
+    {"resource_id", false, [](std::string_view t, Parts& p) { return put(t, p.result.resource_id); }},
+    {"failure_code", false, [](std::string_view t, Parts& p) { return put(t, p.result.failure_code); }},
     {"cause", false, [](std::string_view t, Parts& p) { return read_cause(t, p.record.evidence.cause); }},
     {"status_seen", false,
      [](std::string_view t, Parts& p) { return read_number(t, p.record.evidence.status_seen); }},
@@ -199,7 +219,11 @@ Result<Record> read_record(const redisReply& reply, Bodies bodies,
     if (fields[i].required && !seen[i]) return unreadable(std::string(fields[i].name) + " is missing");
   if (parts.record.fingerprint.bound() != seen[index_of("fingerprint")])
     return unreadable("its fingerprint and the fingerprint's version contradict each other");
+  if (seen[index_of("unique_mark")]) parts.request.marks.push_back(parts.unique);
+  if (seen[index_of("suspect_mark")]) parts.request.marks.push_back(parts.suspect);
   parts.record.request = std::make_shared<const RequestInfo>(std::move(parts.request));
+  if (seen[index_of("resource_type")])
+    parts.record.result = std::make_shared<const OperationResult>(std::move(parts.result));
   if (parts.has_response && response) {
     parts.record.response = response;
   } else if (parts.has_response) {

@@ -44,6 +44,36 @@ Arguments& Arguments::add(const Fence& fence) {
   return add(to_string(fence.operation_id)).add(std::uint64_t{fence.epoch}).add(to_hex(fence.owner.data));
 }
 
+Arguments& Arguments::add(const std::shared_ptr<const OperationResult>& result) {
+  if (!result) return add("no").add("").add("").add("");
+  return add("yes")
+      .add(std::string_view(result->resource_type))
+      .add(std::string_view(result->resource_id))
+      .add(std::string_view(result->failure_code));
+}
+
+Arguments& Arguments::add(const std::shared_ptr<const Events>& events) {
+  if (!events) return add(std::uint64_t{0});
+  add(std::uint64_t{events->size()});
+  for (const Event& event : *events) {
+    add(std::string_view(event.id)).add(std::string_view(event.type));
+    add(std::string_view(event.content_type)).add(std::string_view(event.payload));
+  }
+  return *this;
+}
+
+Arguments& Arguments::add(const std::vector<Mark>& marks) {
+  for (const MarkKind kind : {MarkKind::unique, MarkKind::suspect}) {
+    const auto mark = std::ranges::find(marks, kind, &Mark::kind);
+    if (mark == marks.end()) {
+      add("").add("").add("");
+    } else {
+      add(to_hex(mark->scope.data)).add(mark->keep).add(mark->refuses);
+    }
+  }
+  return *this;
+}
+
 StoreImpl::StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock)
     : url_(std::move(url)),
       tls_(std::move(tls)),

@@ -2,13 +2,16 @@
 // without a lock belong to that thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "core/adoption.hpp"
 #include "net/tls.hpp"
+#include "onceward/outbox_store.hpp"
 #include "stores/redis/io_thread.hpp"
 #include "stores/redis/record_fields.hpp"
 #include "stores/redis/redis_store.hpp"
@@ -31,6 +34,9 @@ class Arguments {
   Arguments& add(bool yes) { return add(std::string_view(yes ? "yes" : "no")); }
   Arguments& add(const std::shared_ptr<const Response>& response);
   Arguments& add(const Fence& fence);
+  Arguments& add(const std::shared_ptr<const OperationResult>& result);
+  Arguments& add(const std::shared_ptr<const Events>& events);
+  Arguments& add(const std::vector<Mark>& marks);
   std::span<const std::string_view> views() const { return views_; }
 
  private:
@@ -52,7 +58,7 @@ struct ScanPosition {
 std::string to_cursor(const ScanPosition& position);
 std::optional<ScanPosition> from_cursor(std::string_view text);
 
-class StoreImpl final : public RedisStore {
+class StoreImpl final : public RedisStore, public Adopter, OutboxStore {
  public:
   StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock);
   ~StoreImpl() override;
@@ -67,6 +73,8 @@ class StoreImpl final : public RedisStore {
   bool release(const ReleaseRequest&, Reply<Record>&) override;
   bool unknown(const UnknownRequest&, Reply<Record>&) override;
   bool resolve(const ResolveRequest&, Reply<Record>&) override;
+  bool adopt(const Record&, Reply<bool>&) override;
+  std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope&, Reply<Record>&) override;
   bool lookup(const OperationId&, Reply<Record>&) override;
   bool list(const ListRequest&, Reply<ListReply>&) override;
@@ -75,6 +83,15 @@ class StoreImpl final : public RedisStore {
   void watch(const Scope&, std::function<void()> changed) override;
   void unwatch(const Scope&) override;
   RedisHealth health() const override;
+
+  // A cluster has a record's marks and events on other servers than the record.
+  bool keeps_marks() const override { return url_.topology != Topology::cluster; }
+  OutboxStore* outbox() override { return keeps_marks() ? this : nullptr; }
+  bool fetch_events(const FetchEventsRequest&, Reply<std::vector<PendingEvent>>&) override;
+  bool settle_events(const SettleEventsRequest&, Reply<std::size_t>&) override;
+  bool list_events(const ListEventsRequest&, Reply<ListEventsReply>&) override;
+  bool retry_events(const RetryEventsRequest&, Reply<std::size_t>&) override;
+  bool outbox_stats(Reply<OutboxStats>&) override;
 
  private:
   template <class T, class Make>
@@ -88,6 +105,7 @@ class StoreImpl final : public RedisStore {
   Task<Result<Record>> do_release(const ReleaseRequest& request);
   Task<Result<Record>> do_resolve(const ResolveRequest& request);
   Task<Result<Record>> do_fenced(const Script& script, const Fence& fence, Arguments arguments);
+  Task<Result<bool>> do_adopt(const Record& copy);
   Task<Result<Record>> do_lookup(std::string key, std::string scope, std::string operation_id);
   struct Listed {
     std::string tag;  // of its key, behind the prefix
@@ -100,8 +118,15 @@ class StoreImpl final : public RedisStore {
   Task<Result<PurgeReply>> sweep(const PurgeRequest& request);
   Task<Result<PurgeReply>> purge_step(const PurgeRequest& request, ScanPosition& position);
   Task<Result<StoreStats>> do_stats();
+  Task<Result<std::vector<PendingEvent>>> do_fetch(const FetchEventsRequest& request);
+  Task<Result<std::size_t>> do_settle(const SettleEventsRequest& request);
+  Task<Result<ListEventsReply>> do_list(const ListEventsRequest& request);
+  Task<Result<std::size_t>> do_retry(const RetryEventsRequest& request);
+  Task<Result<OutboxStats>> do_outbox_stats();
 
-  // Begins the arguments of any script.
+  Arguments outbox_arguments() const;
+  std::string outbox_key() const { return url_.prefix + "outbox:sequence"; }
+  // Begins the arguments of any script of a record.
   Arguments arguments_for(std::string_view scope_hex) const;
   Task<Result<Answer>> run(const Script& script, const std::string& key, const Arguments& arguments,
                            bool replicated = false);
@@ -121,8 +146,9 @@ class StoreImpl final : public RedisStore {
   Router router_;
   Subscriber subscriber_;
 
-  bool receipts_ = false;  // records with a receipt_ttl have been claimed here
-  ScanPosition sweep_;     // where the last sweep stopped
+  std::atomic<std::uint64_t> passed_over_{0};  // any thread reads it
+  bool receipts_ = false;                      // records with a receipt_ttl have been claimed here
+  ScanPosition sweep_;                         // where the last sweep stopped
 
   mutable std::mutex health_mutex_;
   RedisHealth health_;                   // guarded by health_mutex_
@@ -131,6 +157,7 @@ class StoreImpl final : public RedisStore {
   std::condition_variable health_told_;  // when tried_ changes
 };
 
+std::string_view word_of(const redisReply& reply);  // the first of a script's reply
 // What a script's reply says.
 Result<Record> record_in(const redisReply& reply, Bodies bodies,
                          const std::shared_ptr<const Response>& response = nullptr);

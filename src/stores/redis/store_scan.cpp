@@ -18,11 +18,6 @@ bool is_cursor_number(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == text.npos;
 }
 
-std::string_view word_of(const redisReply& reply) {
-  const auto elements = elements_of(reply);
-  return elements.empty() ? std::string_view() : text_of(*elements[0]);
-}
-
 std::string filter(const std::optional<std::string>& wanted) {
   return wanted ? "=" + *wanted : std::string();
 }
@@ -83,6 +78,7 @@ Task<Result<std::vector<StoreImpl::Listed>>> StoreImpl::list_chunk(const ListReq
   for (std::size_t i = 0; i < keys->size(); ++i) {
     Result<Record> record = record_in(*(*replies)[i], Bodies::left_out);
     // What cannot be read is named by a lookup of it.
+    if (!record && record.error().code == Errc::unreadable) ++passed_over_;
     if (record && matches(request, *record))
       found.push_back({(*keys)[i].substr(url_.prefix.size()), std::move(*record)});
   }
@@ -94,7 +90,8 @@ Task<Result<ListReply>> StoreImpl::do_list(const ListRequest& request) {
   if (!position) co_return Error{Errc::invalid, "the cursor is not one of this store's"};
   if (const auto trouble = router_.trouble()) co_return Error{Errc::refused, trouble->message};
   const std::vector<Connection*> primaries = router_.primaries();
-  const bool filtered = request.state || request.operation || request.tenant || request.updated_before;
+  const bool filtered =
+      request.state || request.operation || request.tenant || request.updated_before || request.reference;
   const std::size_t limit = std::max<std::size_t>(request.limit, 1);
   std::size_t count = filtered ? scan_count_max : std::min(limit, scan_count_max);
   if (!position->after.empty()) count = 1;  // the same bucket again

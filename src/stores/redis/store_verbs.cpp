@@ -14,16 +14,42 @@ void append_script(std::string& out, std::string_view command, std::string_view 
   append_command(out, all);
 }
 
+std::optional<MarkHolder> standing_in(const redisReply& reply) {
+  std::optional<MarkHolder> holder;
+  const auto elements = elements_of(reply);
+  for (std::size_t at = 1; at + 1 < elements.size(); at += 2) {
+    const std::string_view name = text_of(*elements[at]);
+    if (!name.starts_with("standing_")) continue;
+    if (!holder) holder.emplace();
+    const std::string_view value = text_of(*elements[at + 1]);
+    if (name == "standing_kind") holder->kind = value == "suspect" ? MarkKind::suspect : MarkKind::unique;
+    if (name == "standing_scope") from_hex(value, holder->scope.data);
+    if (name == "standing_operation_id")
+      holder->operation_id = operation_id_from_string(value).value_or(OperationId{});
+  }
+  return holder;
+}
+
 bool is_noscript(const Call& call) {
   return call.reply && is_error(**call.reply) && text_of(**call.reply).starts_with("NOSCRIPT");
 }
 
+// Marks and events are refused when the configuration is read; this is for who calls the store directly.
+Error no_one_step() {
+  return {Errc::refused, "a Redis cluster cannot change a record and its marks or events in one step"};
+}
+
 }  // namespace
+
+std::string_view word_of(const redisReply& reply) {
+  const auto elements = elements_of(reply);
+  return elements.empty() ? std::string_view() : text_of(*elements[0]);
+}
 
 Result<Record> record_in(const redisReply& reply, Bodies bodies,
                          const std::shared_ptr<const Response>& response) {
   const auto elements = elements_of(reply);
-  const std::string_view word = elements.empty() ? std::string_view() : text_of(*elements[0]);
+  const std::string_view word = word_of(reply);
   const std::string more(elements.size() > 1 ? text_of(*elements[1]) : std::string_view());
   if (word == "ok" || word == "granted" || word == "refused") return read_record(reply, bodies, response);
   if (word == "not_found") return Error{Errc::not_found, "no such record"};
@@ -64,6 +90,7 @@ Task<Result<Answer>> StoreImpl::run(const Script& script, const std::string& key
 }
 
 Task<Result<ClaimReply>> StoreImpl::do_claim(const ClaimRequest& request) {
+  if (!request.request->marks.empty() && !keeps_marks()) co_return no_one_step();
   receipts_ = receipts_ || request.receipt_ttl > Duration{};
   Arguments arguments = arguments_for(to_hex(request.scope.data));
   arguments.add(to_string(request.operation_id))
@@ -76,13 +103,16 @@ Task<Result<ClaimReply>> StoreImpl::do_claim(const ClaimRequest& request) {
   arguments.add(std::string_view(request.request->key_hint))
       .add(std::string_view(request.request->owner_tag));
   arguments.add(leaves_text(request.request->leaves)).add(std::string_view(request.request->probe_target));
+  arguments.add(std::string_view(request.request->reference)).add(request.request->marks);
   const Result<Answer> answer =
       co_await run(scripts().claim, key_of(url_.prefix, request.scope), arguments, true);
   if (!answer) co_return answer.error();
+  std::optional<MarkHolder> standing = standing_in(*answer->reply);
+  if (word_of(*answer->reply) == "marked") co_return ClaimReply{false, {}, std::move(standing)};
   Result<Record> record = record_in(*answer->reply, Bodies::included);
   if (!record) co_return record.error();
-  const bool granted = text_of(*elements_of(*answer->reply)[0]) == "granted";
-  if (!granted || answer->replicated) co_return ClaimReply{granted, std::move(*record)};
+  const bool granted = word_of(*answer->reply) == "granted";
+  if (!granted || answer->replicated) co_return ClaimReply{granted, std::move(*record), std::move(standing)};
   // A failover could forget it while the request runs. Nothing was sent yet, so it is given back.
   const Result<Record> released = co_await do_release({fence_of(*record), unbind});
   const std::string why = "too few replicas have the claim";
@@ -101,6 +131,7 @@ Task<Result<Record>> StoreImpl::do_fenced(const Script& script, const Fence& fen
 }
 
 Task<Result<Record>> StoreImpl::do_complete(const CompleteRequest& request) {
+  if (request.events && !request.events->empty() && !outbox()) co_return no_one_step();
   Arguments arguments = arguments_for(to_hex(request.fence.scope.data));
   arguments.add(request.fence).add(to_string(request.as));
   if (request.ttl) {
@@ -108,7 +139,7 @@ Task<Result<Record>> StoreImpl::do_complete(const CompleteRequest& request) {
   } else {
     arguments.add("");
   }
-  arguments.add(url_.wait_replicas != 0).add(request.response);
+  arguments.add(url_.wait_replicas != 0).add(request.response).add(request.result).add(request.events);
   const Result<Answer> answer =
       co_await run(scripts().complete, key_of(url_.prefix, request.fence.scope), arguments, true);
   if (!answer) co_return answer.error();
@@ -124,13 +155,16 @@ Task<Result<Record>> StoreImpl::do_release(const ReleaseRequest& request) {
 }
 
 Task<Result<Record>> StoreImpl::do_resolve(const ResolveRequest& request) {
+  if (request.events && !request.events->empty() && !outbox()) co_return no_one_step();
   Arguments arguments = arguments_for(to_hex(request.scope.data));
   arguments.add(to_string(request.operation_id)).add(std::uint64_t{request.epoch}).add(to_string(request.as));
-  arguments.add(request.response);
+  const bool released = request.as == State::released;
+  const std::shared_ptr<const Response> response = released ? nullptr : request.response;
+  arguments.add(response).add(released ? nullptr : request.result).add(request.events);
   const Result<Answer> answer =
       co_await run(scripts().resolve, key_of(url_.prefix, request.scope), arguments);
   if (!answer) co_return answer.error();
-  co_return record_in(*answer->reply, Bodies::left_out, request.response);
+  co_return record_in(*answer->reply, Bodies::left_out, response);
 }
 
 Task<Result<Record>> StoreImpl::do_lookup(std::string key, std::string scope, std::string operation_id) {

@@ -8,6 +8,7 @@
 #include "base/await.hpp"
 #include "base/task.hpp"
 #include "core/record_codec.hpp"
+#include "core/record_counts.hpp"
 
 namespace onceward {
 namespace {
@@ -37,7 +38,7 @@ class AuthorityTime {
   std::atomic<std::int64_t> ahead_ = unknown;
 };
 
-class TieredStore final : public Store {
+class TieredStore final : public Store, public RecordCounts {
  public:
   TieredStore(std::unique_ptr<Store> authority, std::unique_ptr<OutcomeCache> cache, const Clock& clock,
               TieredOptions options)
@@ -86,6 +87,14 @@ class TieredStore final : public Store {
     return false;
   }
   bool stats(Reply<StoreStats>& reply) override { return authority_->stats(reply); }
+  bool count_records(Reply<std::vector<StateCount>>& reply) override {
+    if (auto* const counts = dynamic_cast<RecordCounts*>(authority_.get()))
+      return counts->count_records(reply);
+    reply.value = Error{Errc::refused, "the authority does not count its records"};
+    return true;
+  }
+
+  bool serves_transactions() const override { return authority_->serves_transactions(); }
 
   void watch(const Scope& scope, std::function<void()> changed) override {
     authority_->watch(scope, changed);
@@ -95,6 +104,10 @@ class TieredStore final : public Store {
     authority_->unwatch(scope);
     cache_->unwatch(scope);
   }
+
+  // The authority's: a copy answers for its own key only, whose record stands, and never for a mark.
+  bool keeps_marks() const override { return authority_->keeps_marks(); }
+  OutboxStore* outbox() override { return authority_->outbox(); }
 
  private:
   template <class T>

@@ -3,7 +3,11 @@ local operation_id, owner, start, fingerprint_version, fingerprint = ARGV[3], AR
 local lease, max_hold, ttl, receipt_ttl = ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local take_unknown, touch = ARGV[12] == 'yes', ARGV[13] == 'yes'
 
+local MARKS = 21
+
 local function grant(r)
+  local met, refused = meet_marks(MARKS, r and r.operation_id or operation_id)
+  if refused then return add_standing({'marked'}, met) end -- I7: nothing was written
   if not r then
     -- What is left of a record that is gone must not shine through the new one.
     if stored then redis.call('DEL', key) end
@@ -13,6 +17,7 @@ local function grant(r)
   local earlier_too = r.state == 'unknown' or r.earlier_too
   clear_evidence(r)
   clear_response(r)
+  clear_result(r)
   if earlier_too then r.earlier_too = 'yes' end
   r.epoch, r.owner, r.state = r.epoch + 1, owner, start
   r.fingerprint_version, r.fingerprint = tonumber(fingerprint_version), fingerprint
@@ -22,8 +27,10 @@ local function grant(r)
   r.expires_at, r.ttl, r.receipt_ttl = 0, tonumber(ttl), tonumber(receipt_ttl)
   r.tenant, r.operation, r.key_hint, r.owner_tag, r.leaves = ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18]
   r.probe_target = ARGV[19] ~= '' and ARGV[19] or nil
+  r.reference = ARGV[20] ~= '' and ARGV[20] or nil
+  take_marks(r, MARKS)
   save(r)
-  return reply('granted', r)
+  return add_standing(reply('granted', r), met)
 end
 
 local function may_run_again(r)

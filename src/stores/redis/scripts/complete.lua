@@ -1,4 +1,5 @@
 -- ARGV[6]: succeeded or failed. ARGV[7]: a ttl in ms, or nothing. ARGV[8]: touch. ARGV[9..13]: the response.
+-- ARGV[14..17]: the result. From ARGV[18] on: the events.
 local as, ttl, touch = ARGV[6], ARGV[7], ARGV[8] == 'yes'
 
 local function is_same_outcome()
@@ -17,7 +18,10 @@ if ttl ~= '' then record.ttl = tonumber(ttl) end
 record.state = as
 clear_evidence(record)
 take_response(record, 9)
+take_result(record, 14)
 record.expires_at = now + record.ttl
 local done = changed(record)
+end_marks(record)
+put_events(record.scope, 18)
 wake()
 return done

@@ -1,25 +1,18 @@
--- What every verb begins with: the time, the record as it is stored (`stored`, text) and as it is now
--- (`record`, with numbers as numbers; nil when there is none). The rules mirror src/core/transition.cpp, word
--- for word where Lua has the word; the conformance suite holds the two together.
+-- What every verb of a record begins with, after clock.lua: the record as it is stored (`stored`, text) and as
+-- it is now (`record`, with numbers as numbers; nil when there is none). The rules mirror
+-- src/core/transition.cpp, word for word where Lua has the word; the conformance suite holds the two together.
 --
--- One script touches one key, so that a cluster can move slots under running traffic.
+-- A script of a record without marks and events touches one key, so that a cluster can move slots under running
+-- traffic.
 --   KEYS[1]  the record
---   ARGV[1]  the time in ms, or 0: this server's
 --   ARGV[2]  the scope in hex, or nothing when the caller has no scope
 local key = KEYS[1]
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
--- A key's own expiry only clears away what is already gone by the record's fields, and always later.
-local EXPIRY_SLACK_MS = 60000
+local prefix = string.sub(key, 1, -19) -- before `{`, 16 digits and `}`
 
 local STATES = {claimed = 1, processing = 1, succeeded = 1, failed = 1, released = 1, unknown = 1, expired = 1}
 local NUMBERS = {'epoch', 'fingerprint_version', 'created_at', 'claimed_at', 'updated_at', 'lease_until',
   'hold_until', 'expires_at', 'ttl', 'receipt_ttl'}
-local NUMBERS_IF_ANY = {'status_seen', 'bytes_seen', 'status'}
+local NUMBERS_IF_ANY = {'status_seen', 'bytes_seen', 'status', 'unique_keep', 'suspect_keep'}
 local TEXTS = {'scope', 'operation_id', 'owner', 'tenant', 'operation', 'key_hint', 'owner_tag', 'leaves'}
 
 local function is_held(state) return state == 'claimed' or state == 'processing' end
@@ -27,10 +20,6 @@ local function is_open(state) return is_held(state) or state == 'unknown' end
 local function is_final(state) return state == 'succeeded' or state == 'failed' or state == 'expired' end
 
 local function whole(text) return text and string.match(text, '^%d+$') and tonumber(text) end
-local function text_of(value)
-  if type(value) == 'number' then return string.format('%.0f', value) end
-  return value
-end
 
 -- Numbers made of a stored record's text, or nil and what is wrong with it.
 local function parse(text)
@@ -72,6 +61,15 @@ local function clear_response(r)
   r.status, r.body_omitted, r.headers, r.body = nil, nil, nil, nil
 end
 
+local function clear_result(r)
+  r.resource_type, r.resource_id, r.failure_code = nil, nil, nil
+end
+
+local function clear_marks(r)
+  r.unique_mark, r.unique_keep, r.unique_refuses = nil, nil, nil
+  r.suspect_mark, r.suspect_keep, r.suspect_refuses = nil, nil, nil
+end
+
 -- The response in the arguments from `at` on: 'yes', status, body_omitted, headers, body. Not 'yes': none.
 local function take_response(r, at)
   clear_response(r)
@@ -80,11 +78,19 @@ local function take_response(r, at)
   if ARGV[at + 2] == 'yes' then r.body_omitted = 'yes' end
 end
 
+-- The result in the arguments from `at` on: 'yes', resource type, resource id, failure code. Not 'yes': none.
+local function take_result(r, at)
+  clear_result(r)
+  if ARGV[at] ~= 'yes' then return end
+  r.resource_type, r.resource_id, r.failure_code = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+end
+
 local function receipt_of(r)
   if r.state ~= 'expired' then r.updated_at = r.expires_at end
   r.state = 'expired'
   r.leaves, r.probe_target = '', nil
   clear_response(r)
+  clear_marks(r) -- a mark that still stands says so itself
   return r
 end
 

@@ -13,5 +13,6 @@ else
   if ARGV[6] == 'yes' then record.fingerprint_version, record.fingerprint = 0, nil end
 end
 local done = changed(record)
+end_marks(record)
 wake()
 return done

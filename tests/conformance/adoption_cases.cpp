@@ -1,0 +1,188 @@
+// Records of another store, taken as they are (Adopter): nothing is lost on the way, and what stands here
+// and is as late stays.
+#include "conformance/store_conformance.hpp"
+#include "core/adoption.hpp"
+#include "core/scope.hpp"
+#include "core/transition.hpp"
+
+namespace onceward::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A record as another store would give it, made by the rules themselves.
+Record elsewhere(const ClaimRequest& wanted, Timestamp at) {
+  return *transition(nullptr, wanted, at - 5s).next;
+}
+
+Record completed(const Record& claimed, Timestamp at) {
+  auto response = std::make_shared<const Response>(
+      Response{201, true, "A: 1\r\nA: 2\r\n", std::string("a\0\r\n\xff", 5)});
+  return *transition(&claimed, CompleteRequest{fence_of(claimed), State::succeeded, response, 1h}, at).next;
+}
+
+void expect_same(const Record& a, const Record& b) {
+  EXPECT_EQ(a.scope, b.scope);
+  EXPECT_EQ(a.operation_id, b.operation_id);
+  EXPECT_EQ(a.epoch, b.epoch);
+  EXPECT_EQ(a.owner, b.owner);
+  EXPECT_EQ(a.state, b.state);
+  EXPECT_EQ(a.fingerprint, b.fingerprint);
+  EXPECT_EQ(a.evidence, b.evidence);
+  EXPECT_EQ(a.created_at, b.created_at);
+  EXPECT_EQ(a.claimed_at, b.claimed_at);
+  EXPECT_EQ(a.updated_at, b.updated_at);
+  EXPECT_EQ(a.lease_until, b.lease_until);
+  EXPECT_EQ(a.hold_until, b.hold_until);
+  EXPECT_EQ(a.expires_at, b.expires_at);
+  EXPECT_EQ(a.ttl, b.ttl);
+  EXPECT_EQ(a.receipt_ttl, b.receipt_ttl);
+  EXPECT_EQ(*a.request, *b.request);
+  ASSERT_EQ(!a.response, !b.response);
+  if (a.response) EXPECT_EQ(*a.response, *b.response);
+  ASSERT_EQ(!a.result, !b.result);
+  if (a.result) EXPECT_EQ(*a.result, *b.result);
+}
+
+// One record in each state, as they would be found elsewhere.
+std::vector<Record> of_every_state(const std::function<ClaimRequest(const char*)>& request, Timestamp now) {
+  std::vector<Record> records;
+  const auto made = [&](const char* key) { return elsewhere(request(key), now); };
+  ClaimRequest only_claimed = request("claimed");
+  only_claimed.start = State::claimed;
+  records.push_back(elsewhere(only_claimed, now));
+  records.push_back(made("processing"));
+  records.push_back(completed(made("succeeded"), now - 2s));
+  const Record loser = made("failed");
+  const CompleteRequest as_failed{fence_of(loser), State::failed, nullptr, {}};
+  records.push_back(*transition(&loser, as_failed, now).next);
+  const Record freed = made("released");
+  records.push_back(*transition(&freed, ReleaseRequest{fence_of(freed), true}, now - 1s).next);
+  const Record lost = made("unknown");
+  const UnknownRequest seen{fence_of(lost), {UnknownCause::half_answer, 200, 17, false}};
+  records.push_back(*transition(&lost, seen, now - 1s).next);
+  ClaimRequest kept = request("expired");
+  kept.receipt_ttl = 24h;
+  Record receipt = completed(elsewhere(kept, now), now - 4s);
+  receipt.ttl = 1s;
+  receipt.expires_at = now - 3s;
+  records.push_back(receipt_of(receipt));
+  return records;
+}
+
+TEST_P(StoreConformance, an_adopted_record_of_any_state_arrives_whole) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  for (const Record& record : of_every_state([this](const char* key) { return request(key); }, now())) {
+    SCOPED_TRACE(to_string(record.state));
+    const Result<bool> taken = adopt(record);
+    ASSERT_TRUE(taken) << taken.error().message;
+    EXPECT_TRUE(*taken);
+    const Result<Record> found = lookup(record.scope);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_same(*found, record);
+    EXPECT_TRUE(lookup(record.operation_id));
+  }
+  EXPECT_EQ(list({})->records.size(), 7u);
+}
+
+TEST_P(StoreConformance, an_adopted_record_brings_its_reference_its_result_and_its_marks) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  if (!store().keeps_marks()) GTEST_SKIP() << "this store keeps no marks";
+  ClaimRequest wanted = request("k");
+  RequestInfo info = *wanted.request;
+  info.reference = "order 7";
+  info.marks = {{MarkKind::unique, scope_of("", "", "unique", "fact", ""), 48h, true}};
+  wanted.request = std::make_shared<const RequestInfo>(info);
+  Record done = completed(elsewhere(wanted, now()), now());
+  done.result = std::make_shared<const OperationResult>(OperationResult{"order", "7", ""});
+  ASSERT_TRUE(*adopt(done));
+  expect_same(*lookup(done.scope), done);
+  // Another key for the same fact meets it here.
+  ClaimRequest second = request("k2");
+  second.request = wanted.request;
+  const Result<ClaimReply> refused = claim(second);
+  ASSERT_TRUE(refused);
+  EXPECT_FALSE(refused->granted);
+  ASSERT_TRUE(refused->standing);
+  EXPECT_EQ(refused->standing->operation_id, done.operation_id);
+}
+
+TEST_P(StoreConformance, adopting_again_changes_nothing) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  for (const Record& record : of_every_state([this](const char* key) { return request(key); }, now())) {
+    SCOPED_TRACE(to_string(record.state));
+    ASSERT_TRUE(*adopt(record));
+    const Result<bool> again = adopt(record);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(*again);
+    expect_same(*lookup(record.scope), record);
+  }
+}
+
+TEST_P(StoreConformance, an_older_copy_never_undoes_what_happened_here) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record copy = elsewhere(request("k"), now());
+  ASSERT_TRUE(*adopt(copy));
+  ASSERT_TRUE(complete(copy, "here"));
+  EXPECT_FALSE(*adopt(copy));
+  EXPECT_EQ(lookup(copy.scope)->response->body, "here");
+}
+
+TEST_P(StoreConformance, a_later_copy_replaces_an_earlier_one) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record claimed = elsewhere(request("k"), now());
+  ASSERT_TRUE(*adopt(claimed));
+  const Record done = completed(claimed, now());
+  EXPECT_TRUE(*adopt(done));
+  expect_same(*lookup(claimed.scope), done);
+}
+
+TEST_P(StoreConformance, a_copy_leaves_a_key_alone_that_began_anew_here) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record here = must_claim(request("k"));
+  Record copy = elsewhere(request("k", "body", "elsewhere!"), now());
+  copy.epoch = 9;
+  ASSERT_NE(copy.operation_id, here.operation_id);
+  EXPECT_FALSE(*adopt(copy));
+  EXPECT_EQ(lookup(here.scope)->owner, here.owner);
+}
+
+TEST_P(StoreConformance, the_owner_of_an_adopted_record_goes_on_here) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record copy = elsewhere(request("k"), now());
+  ASSERT_TRUE(*adopt(copy));
+  EXPECT_FALSE(claim(request("k", "body", "another"))->granted);
+  ASSERT_TRUE(complete(copy, "late"));
+  EXPECT_EQ(lookup(copy.scope)->response->body, "late");
+}
+
+TEST_P(StoreConformance, the_lease_of_an_adopted_record_ends_as_unknown) {  // I4
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record copy = elsewhere(request("k"), now());
+  ASSERT_TRUE(*adopt(copy));
+  advance(30s);
+  EXPECT_EQ(lookup(copy.scope)->state, State::unknown);
+}
+
+TEST_P(StoreConformance, an_adopted_record_goes_in_its_time_and_is_not_taken_after_it) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record done = completed(elsewhere(request("k"), now()), now());
+  ASSERT_TRUE(*adopt(done));
+  advance(2h);
+  EXPECT_EQ(lookup(done.scope).error().code, Errc::not_found);
+  EXPECT_FALSE(*adopt(done));
+  purge_all();
+  EXPECT_EQ(lookup(done.scope).error().code, Errc::not_found);
+  EXPECT_TRUE(list({})->records.empty());
+}
+
+TEST_P(StoreConformance, an_adopted_record_survives_a_restart) {
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+  const Record done = completed(elsewhere(request("k"), now()), now());
+  ASSERT_TRUE(*adopt(done));
+  if (!under_test_->restart()) GTEST_SKIP() << "this store keeps nothing";
+  expect_same(*lookup(done.scope), done);
+}
+
+}  // namespace
+}  // namespace onceward::testing

@@ -1,0 +1,172 @@
+// What only a real server can show of marks and events: round trips, what expires, what is left over.
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "base/hex.hpp"
+#include "onceward/outbox_store.hpp"
+#include "redis/redis_fixture.hpp"
+
+namespace onceward::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisOutboxTest : public RedisServerTest {
+ protected:
+  static Mark unique(const std::string& fact) {
+    return {MarkKind::unique, Scope{sha256("unique " + fact)}, 24h * 365, true};
+  }
+  static Mark suspect(const std::string& likeness) {
+    return {MarkKind::suspect, Scope{sha256("suspect " + likeness)}, 10min, true};
+  }
+  static std::string mark_key(const Mark& mark) { return "onceward:mark:" + to_hex(mark.scope.data); }
+  static ClaimRequest marked(const std::string& key, std::vector<Mark> marks) {
+    ClaimRequest wanted = request(key);
+    RequestInfo info = *wanted.request;
+    info.marks = std::move(marks);
+    wanted.request = std::make_shared<const RequestInfo>(std::move(info));
+    return wanted;
+  }
+  static Result<Record> complete_with(Store& store, const Record& mine, Events events) {
+    CompleteRequest done{fence_of(mine), State::succeeded, response("answer"), {}};
+    done.events = std::make_shared<const Events>(std::move(events));
+    testing::BlockingExecutor executor;
+    return executor.call<Record>([&](auto& reply) { return store.complete(done, reply); });
+  }
+  static Result<Record> release(Store& store, const Record& mine) {
+    const ReleaseRequest wanted{fence_of(mine), false};
+    testing::BlockingExecutor executor;
+    return executor.call<Record>([&](auto& reply) { return store.release(wanted, reply); });
+  }
+  static Result<std::size_t> settle(Store& store, const SettleEventsRequest& wanted) {
+    testing::BlockingExecutor executor;
+    return executor.call<std::size_t>(
+        [&](auto& reply) { return store.outbox()->settle_events(wanted, reply); });
+  }
+  std::int64_t milliseconds_left(const std::string& key) { return std::stoll(ask({"PTTL", key})); }
+  std::uint64_t scripts_run() {
+    const std::string stats = ask({"INFO", "commandstats"});
+    const std::string name = "cmdstat_evalsha:calls=";
+    const std::size_t at = stats.find(name);
+    return at == std::string::npos ? 0 : std::strtoull(stats.c_str() + at + name.size(), nullptr, 10);
+  }
+};
+
+constexpr std::int64_t never = -1, absent = -2;
+
+TEST_F(RedisOutboxTest, marks_and_events_cost_no_further_round_trip) {
+  const std::unique_ptr<RedisStore> store = open();
+  const auto run = [&](const std::string& name) {
+    const Result<ClaimReply> mine = claim(*store, marked(name, {unique(name), suspect(name)}));
+    ASSERT_TRUE(mine && mine->granted);
+    ASSERT_TRUE(complete_with(*store, mine->record,
+                              {{name + ":a", "a", "text/plain", "x"}, {name + ":b", "b", "", ""}}));
+  };
+  run("first");  // the server learns the scripts
+  ask({"CONFIG", "RESETSTAT"});
+  run("second");
+  EXPECT_EQ(scripts_run(), 2u);
+}
+
+TEST_F(RedisOutboxTest, a_mark_expires_only_when_its_time_has_an_end_and_only_after_it) {
+  const std::unique_ptr<RedisStore> store = open();
+  const Record mine = claim(*store, marked("k", {unique("u"), suspect("s")}))->record;
+  EXPECT_EQ(milliseconds_left(mark_key(unique("u"))), never);
+  EXPECT_GT(milliseconds_left(mark_key(suspect("s"))), Duration(10min).count());
+  ASSERT_TRUE(complete(*store, mine));
+  EXPECT_GT(milliseconds_left(mark_key(unique("u"))), Duration(24h * 365).count());
+
+  const Record other = claim(*store, marked("l", {unique("v"), suspect("t")}))->record;
+  ASSERT_TRUE(release(*store, other));
+  EXPECT_EQ(milliseconds_left(mark_key(unique("v"))), absent);
+  EXPECT_EQ(milliseconds_left(mark_key(suspect("t"))), absent);
+
+  // Another takes over a likeness with an end; its fact has none again.
+  ask({"PEXPIREAT", mark_key(unique("u")), "99999999999999"});
+  ask({"HSET", mark_key(unique("u")), "until", "1"});
+  ASSERT_TRUE(claim(*store, marked("m", {unique("u")}))->granted);
+  EXPECT_EQ(milliseconds_left(mark_key(unique("u"))), never);
+}
+
+TEST_F(RedisOutboxTest, a_mark_that_cannot_be_read_is_an_error_and_never_free) {  // I5
+  const std::unique_ptr<RedisStore> store = open();
+  ASSERT_TRUE(claim(*store, marked("k", {unique("u")}))->granted);
+  ask({"HDEL", mark_key(unique("u")), "kind"});
+  const Result<ClaimReply> reply = claim(*store, marked("l", {unique("u")}));
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().message.find("cannot be read"), std::string::npos) << reply.error().message;
+  EXPECT_EQ(ask({"EXISTS", key(request("l"))}), "0");
+}
+
+TEST_F(RedisOutboxTest, a_full_server_refuses_before_it_has_taken_a_mark) {
+  const std::unique_ptr<RedisStore> store = open();
+  ask({"CONFIG", "SET", "maxmemory", "1"});
+  const Result<ClaimReply> reply = claim(*store, marked("k", {unique("u"), suspect("s")}));
+  ask({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_FALSE(reply);
+  EXPECT_EQ(ask({"DBSIZE"}), "0");
+}
+
+TEST_F(RedisOutboxTest, an_event_can_be_read_by_a_person_and_leaves_nothing_behind) {
+  const std::unique_ptr<RedisStore> store = open();
+  const Record relay = claim(*store, request("relay"))->record;
+  const std::string before = ask({"DBSIZE"});
+  const Record mine = claim(*store, request("k"))->record;
+  ASSERT_TRUE(
+      complete_with(*store, mine, {{"1", "a", "text/plain", "x"}, {"2", "b", "", ""}, {"3", "c", "", ""}}));
+  EXPECT_EQ(ask({"HGET", "onceward:event:1", "type"}), "a");
+  EXPECT_EQ(ask({"HGET", "onceward:event:1", "scope"}), to_hex(mine.scope.data));
+  EXPECT_EQ(*settle(*store, {fence_of(relay), {"1"}, {{"2", "no", 1h, false}, {"3", "never", 0ms, true}}}),
+            3u);
+  EXPECT_EQ(ask({"HGET", "onceward:event:3", "last_error"}), "never");
+  EXPECT_EQ(*settle(*store, {fence_of(relay), {"2", "3"}, {}}), 2u);
+  ask({"DEL", key(request("k")), "onceward:outbox:sequence"});
+  EXPECT_EQ(ask({"DBSIZE"}), before);
+}
+
+std::vector<std::string> documented_rights() {
+  std::ifstream file(std::string(ONCEWARD_VECTORS) + "/../../docs/stores.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = text.find("needs: `") + 8;
+  std::istringstream words(text.substr(begin, text.find('`', begin) - begin));
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST_F(RedisOutboxTest, the_documented_rights_of_a_user_are_enough) {
+  std::vector<std::string> user{"ACL", "SETUSER", "app", "on", ">secret"};
+  for (std::string& right : documented_rights()) user.push_back(std::move(right));
+  ASSERT_EQ(ask(user), "OK");
+  const std::string url = "redis://app:secret@" + server_url().substr(server_url().find("//") + 2);
+  Result<std::unique_ptr<RedisStore>> opened = open_redis({.url = url});
+  ASSERT_TRUE(opened);
+  Store& store = **opened;
+  OutboxStore& outbox = *store.outbox();
+  testing::BlockingExecutor executor;
+
+  ASSERT_TRUE(release(store, claim(store, marked("l", {unique("u"), suspect("s")}))->record));
+  const Record mine = claim(store, marked("k", {unique("u"), suspect("s")}))->record;
+  const Record relay = claim(store, request("relay"))->record;
+  ASSERT_TRUE(complete_with(store, mine, {{"1", "a", "", "x"}, {"2", "b", "", ""}, {"3", "c", "", ""}}));
+  const FetchEventsRequest fetch{outbox_partition_of(mine.scope), 10};
+  const ListEventsRequest list{};
+  const RetryEventsRequest retry{};
+  EXPECT_EQ(
+      executor
+          .call<std::vector<PendingEvent>>([&](auto& reply) { return outbox.fetch_events(fetch, reply); })
+          ->size(),
+      3u);
+  EXPECT_EQ(*settle(store, {fence_of(relay), {"1"}, {{"2", "no", 1h, false}, {"3", "never", 0ms, true}}}),
+            3u);
+  EXPECT_EQ(executor.call<OutboxStats>([&](auto& reply) { return outbox.outbox_stats(reply); })->set_aside,
+            1u);
+  EXPECT_EQ(executor.call<ListEventsReply>([&](auto& reply) { return outbox.list_events(list, reply); })
+                ->events.size(),
+            2u);
+  EXPECT_EQ(*executor.call<std::size_t>([&](auto& reply) { return outbox.retry_events(retry, reply); }), 1u);
+  opened->reset();
+  ask({"ACL", "DELUSER", "app"});
+}
+
+}  // namespace
+}  // namespace onceward::redis
