@@ -22,6 +22,9 @@ std::string_view would_have(const Outcome& outcome) {
         return "expired";
       case Rejection::not_stored:
         return "not_stored";
+      case Rejection::duplicate_fact:
+      case Rejection::suspected:
+        return "duplicate";
     }
   }
   return {};
@@ -39,7 +42,8 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, std::size_t pro
       clock_(clock),
       random_(random),
       flights_(clock),
-      reconciler_(store, clock, random, probes_per_second) {}
+      events_(store, clock),
+      reconciler_(store, clock, random, events_, probes_per_second) {}
 
 Task<Outcome> Engine::run(Executor& executor, Command command, std::shared_ptr<Work> work) {
   const bool observes = command.policy->mode == Mode::observe;

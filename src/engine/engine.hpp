@@ -15,6 +15,7 @@
 #include "engine/flights.hpp"
 #include "engine/lease_keeper.hpp"
 #include "engine/outcome.hpp"
+#include "engine/outcome_events.hpp"
 #include "engine/prober.hpp"
 #include "engine/reconciler.hpp"
 #include "engine/work.hpp"
@@ -46,6 +47,7 @@ struct Command {
   std::function<Result<Fingerprint>(std::uint16_t version)> fingerprint_as;
   EngineObserver* observer = nullptr;
   std::shared_ptr<Admission> admission;  // null: no quota. Shared by the attempts of one command
+  bool confirmed = false;                // whatever it is like, it is meant as another one (suspect)
   Prober* prober = nullptr;              // on_unknown: probe; like the observer, its worker's
 };
 
@@ -76,6 +78,7 @@ class Engine {
   Task<> probe(Executor& executor, Record record, std::shared_ptr<const Policy> policy, Prober& prober,
                EngineObserver* observer);
   Reconciler& reconciler() { return reconciler_; }
+  OutcomeEvents& events() { return events_; }
 
   // Shutting down with work that did not end in time: says so in the store, instead of letting others wait
   // for leases to lapse. Returns how many records it marked.
@@ -100,6 +103,7 @@ class Engine {
   const Clock& clock_;
   Random& random_;
   Flights flights_;
+  OutcomeEvents events_;
   Reconciler reconciler_;
   std::atomic<std::size_t> executions_{0};
 };

@@ -46,6 +46,18 @@ bool may_run_again(const Record& record, const Policy& policy) {
   }
 }
 
+// What the caller is told when another outcome is stored than its work came back with. One stored under our
+// own claim is the work's own: it was committed together with the effect, so it is true whatever became of
+// the answer on its way.
+Outcome stored_instead(const Record& standing, const Fence& fence, Effect came_back) {
+  if (standing.epoch != fence.epoch || standing.owner != fence.owner) return Replayed{standing};
+  const Answer* answer = std::get_if<Answer>(&came_back);
+  const bool is_same = answer && answer->response->status == standing.response->status &&
+                       !answer->response->body_omitted && answer->response->body == standing.response->body;
+  if (is_same) return Executed{standing, std::move(came_back)};
+  return Executed{standing, Answer{.response = standing.response}, true, true};
+}
+
 // A claim whose fate was never learned may stand in the store with nobody behind it. Nothing was sent
 // for it, so whoever finds it under its owner's name may free it; until then it blocks its key. Counted as
 // at work for as long: its frame waits on the executor, which must not be destroyed under it.
@@ -97,11 +109,17 @@ Task<> Engine::Execution::lead() {
     }
     ClaimReply& reply = std::get<ClaimReply>(obtained);
     if (reply.granted) {
+      if (reply.standing && !command_.confirmed) like_ = reply.standing->operation_id;
       co_await execute(std::move(reply.record));
       co_return;
     }
     work_->stand_down();
     leave_admission();
+    if (reply.standing) {
+      // Followers ask for themselves: a request that differs may state another fact.
+      finish(Again{}, co_await met(*reply.standing));
+      co_return;
+    }
     const bool probes = may_probe(reply.record);
     if (!is_in_progress(reply.record.state) && !probes) {
       finish(Settled{reply.record}, Settled{reply.record});
@@ -202,6 +220,27 @@ Task<Result<ClaimReply>> Engine::Execution::claim() {
   co_return reply;
 }
 
+Task<Outcome> Engine::Execution::met(MarkHolder holder) {
+  Result<Record> found =
+      co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
+                             [&](auto& reply) { return engine_.store_.lookup(holder.scope, reply); });
+  if (!found && found.error().code != Errc::not_found) co_return StoreFailed{found.error()};
+  Record record;
+  record.scope = holder.scope;
+  record.operation_id = holder.operation_id;
+  if (found && found->operation_id == holder.operation_id) record = std::move(*found);
+
+  const Policy& policy = *command_.policy;
+  const bool fact = holder.kind == MarkKind::unique;
+  const bool replays = fact ? policy.unique && policy.unique->on_conflict == OnConflict::replay
+                            : policy.suspect && policy.suspect->action == SuspectAction::replay;
+  // Only to the one whose answer it is (I8).
+  const bool is_own = record.request && record.request->owner_tag == command_.request->owner_tag;
+  if (replays && is_own && record.response && !record.response->body_omitted)
+    co_return Replayed{std::move(record), !fact};
+  co_return Rejected{fact ? Rejection::duplicate_fact : Rejection::suspected, std::move(record)};
+}
+
 // Until the store says that the key may have changed, or the slow poll comes round.
 class Engine::Execution::Change : Completion, Timer {
  public:
@@ -275,7 +314,7 @@ Task<> Engine::Execution::execute(Record record) {
     finish(Again{}, lost);
     co_return;
   }
-  Effect effect = co_await work_->execute({record.operation_id, record.epoch, hold_until});
+  Effect effect = co_await work_->execute({record.operation_id, record.epoch, hold_until, record.owner});
   if (Answer* answer = std::get_if<Answer>(&effect)) {
     co_await answered(std::move(record), std::move(*answer));
   } else if (NotSent* nothing = std::get_if<NotSent>(&effect)) {
@@ -306,7 +345,7 @@ Task<Result<Record>> Engine::Execution::write_outcome(const Executed& told_if_it
 Task<> Engine::Execution::answered(Record record, Answer answer) {
   const Fence fence = fence_of(record);
   const int status = answer.response->status;
-  const Executed told{std::move(record), answer, false};
+  const Executed told{.record = std::move(record), .effect = answer, .stored = false, .like = like_};
   Evidence seen{UnknownCause::store_failure, static_cast<std::uint16_t>(status),
                 answer.response->body.size()};
   Result<Record> written = Error{};
@@ -314,8 +353,10 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
   switch (answer.outcome) {
     case OutcomeClass::replay: {
       const State as = status < 400 ? State::succeeded : State::failed;
-      written =
-          co_await write_outcome(told, [&] { return complete({fence, as, answer.response, answer.ttl}); });
+      const auto events = engine_.events_.of(told.record, *command_.policy, as, answer.response.get(),
+                                             answer.result.get(), answer.emitted.get());
+      written = co_await write_outcome(
+          told, [&] { return complete({fence, as, answer.response, answer.ttl, answer.result, events}); });
       if (written) followers = Settled{*written};
       break;
     }
@@ -332,22 +373,31 @@ Task<> Engine::Execution::answered(Record record, Answer answer) {
     }
   }
   co_await keeper_.stop();
-  // Refused by the fence: a probe, an operator or a higher epoch decided meanwhile. The stored outcome is
-  // the one that every retry will see, so it is also this caller's, if there is one.
   if (!written && !is_worth_repeating(written.error())) {
-    const Result<Record> standing =
-        co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
-                               [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
-    // Another life of the key may belong to another request; its answer is not ours.
-    if (standing && standing->response && standing->operation_id == fence.operation_id) {
-      finish(Settled{*standing}, Outcome(Replayed{*standing}));
+    if (const std::optional<Record> standing = co_await decided_otherwise(fence)) {
+      finish(Settled{*standing}, stored_instead(*standing, fence, std::move(answer)));
       co_return;
     }
   }
-  Executed outcome{written ? std::move(*written) : told.record, std::move(answer), written.has_value()};
+  Executed outcome{.record = written ? std::move(*written) : told.record,
+                   .effect = std::move(answer),
+                   .stored = written.has_value(),
+                   .like = like_};
   const bool lost_by_the_store = !written && is_worth_repeating(written.error());
   finish(followers, Outcome(std::move(outcome)));
   if (lost_by_the_store) co_await store_failed(told.record, seen);
+}
+
+// Refused by the fence: the service itself, a probe, an operator or a higher epoch decided meanwhile. The
+// stored outcome is the one that every retry will see, so it is also this caller's, if there is one.
+Task<std::optional<Record>> Engine::Execution::decided_otherwise(const Fence& fence) {
+  Result<Record> standing =
+      co_await timed<Record>(command_.observer, engine_.clock_, executor_, "lookup",
+                             [this](auto& reply) { return engine_.store_.lookup(command_.scope, reply); });
+  // Another life of the key may belong to another request; its answer is not ours.
+  if (!standing || !standing->response || standing->operation_id != fence.operation_id)
+    co_return std::nullopt;
+  co_return std::move(*standing);
 }
 
 // The lease is over and the outcome was never stored: the record is unknown by itself (I4). Whoever finds it
@@ -372,12 +422,21 @@ Task<> Engine::Execution::not_sent(Record record, NotSent nothing) {
 }
 
 Task<> Engine::Execution::no_answer(Record record, NoAnswer lost) {
-  const Executed told{record, lost, false};
+  const Executed told{.record = record, .effect = lost, .stored = false, .like = like_};
   const Result<Record> written =
       co_await write_outcome(told, [&] { return mark_unknown({fence_of(record), lost.evidence}); });
   co_await keeper_.stop();
+  if (!written && !is_worth_repeating(written.error())) {
+    if (const std::optional<Record> standing = co_await decided_otherwise(fence_of(record))) {
+      finish(Settled{*standing}, stored_instead(*standing, fence_of(record), lost));
+      co_return;
+    }
+  }
   News followers = written ? News(Settled{*written}) : News(Again{});
-  finish(followers, Outcome(Executed{written ? *written : record, lost, written.has_value()}));
+  finish(followers, Outcome(Executed{.record = written ? *written : record,
+                                     .effect = lost,
+                                     .stored = written.has_value(),
+                                     .like = like_}));
   co_await listen_on(record);
   if (!written && is_worth_repeating(written.error())) co_await store_failed(record, lost.evidence);
 }
@@ -387,14 +446,16 @@ Task<> Engine::Execution::listen_on(const Record& record) {
   const std::optional<Answer> late = co_await work_->late();
   if (!late || late->outcome == OutcomeClass::unknown) co_return;
   const MonoTime give_up = engine_.clock_.mono() + command_.policy->lease;
+  const State as = late->response->status < 400 ? State::succeeded : State::failed;
+  const auto events = engine_.events_.of(record, *command_.policy, as, late->response.get(),
+                                         late->result.get(), late->emitted.get());
   Duration pause = retry_first;
   for (;;) {
     Result<Record> written = Error{};
     if (late->outcome == OutcomeClass::retry) {
       written = co_await release({fence_of(record), false});
     } else {
-      const State as = late->response->status < 400 ? State::succeeded : State::failed;
-      written = co_await complete({fence_of(record), as, late->response, late->ttl});
+      written = co_await complete({fence_of(record), as, late->response, late->ttl, late->result, events});
     }
     if (written || !is_worth_repeating(written.error()) || engine_.clock_.mono() >= give_up) co_return;
     co_await SleepUntil(executor_, engine_.clock_.mono() + pause);
@@ -403,8 +464,11 @@ Task<> Engine::Execution::listen_on(const Record& record) {
 }
 
 Task<Result<Record>> Engine::Execution::complete(CompleteRequest request) {
-  co_return co_await timed<Record>(command_.observer, engine_.clock_, executor_, "complete",
-                                   [&](auto& reply) { return engine_.store_.complete(request, reply); });
+  Result<Record> completed =
+      co_await timed<Record>(command_.observer, engine_.clock_, executor_, "complete",
+                             [&](auto& reply) { return engine_.store_.complete(request, reply); });
+  if (completed) engine_.events_.written(request.fence.scope, request.events);
+  co_return completed;
 }
 
 Task<Result<Record>> Engine::Execution::release(ReleaseRequest request) {

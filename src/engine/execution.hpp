@@ -27,6 +27,8 @@ class Engine::Execution {
   Task<std::optional<std::variant<ClaimReply, Outcome>>> admit();
   void leave_admission();
   Task<Result<ClaimReply>> claim();
+  // What the caller is told when a mark of another record refused the claim.
+  Task<Outcome> met(MarkHolder holder);
   Task<> watch();
   // An unknown outcome that this caller's retry makes us ask about, now.
   bool may_probe(const Record& record);
@@ -36,6 +38,7 @@ class Engine::Execution {
   Task<> answered(Record record, Answer answer);
   Task<> not_sent(Record record, NotSent nothing);
   Task<> no_answer(Record record, NoAnswer lost);
+  Task<std::optional<Record>> decided_otherwise(const Fence& fence);
   Task<> listen_on(const Record& record);
   Task<> store_failed(const Record& record, const Evidence& seen);
 
@@ -54,6 +57,7 @@ class Engine::Execution {
   LeaseKeeper keeper_;
   ClaimRequest request_;
   MonoTime asked_at_{};
+  std::optional<OperationId> like_;  // whose mark the granted claim met
 };
 
 }  // namespace onceward

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -16,6 +17,10 @@ struct Executed {
   Record record;
   Effect effect;
   bool stored = true;  // false: the true answer, but the store failed after the effect
+  // The work stored its outcome itself, with its effect, and what came back (if anything did) says something
+  // else: `effect` is what was stored.
+  bool committed = false;
+  std::optional<OperationId> like{};  // another operation that it may be a duplicate of (suspect: flag)
 };
 // It ran without protection: observe mode, or an unreachable store under on_store_failure: open.
 struct Unguarded {
@@ -24,10 +29,11 @@ struct Unguarded {
 };
 struct Replayed {
   Record record;
+  bool suspected = false;  // of another key: the request is the like of one that was just sent
 };
 struct Rejected {
   Rejection why;
-  Record record;
+  Record record;  // that stands in the way; of one that is gone only the operation id (epoch 0)
 };
 struct StillRunning {
   Record record;

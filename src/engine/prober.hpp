@@ -16,6 +16,7 @@ namespace onceward {
 // It happened; what a retry gets from now on.
 struct Applied {
   std::shared_ptr<const Response> response;
+  std::shared_ptr<const OperationResult> result{};
 };
 // It did not happen, and will not: the key may run again.
 struct NotApplied {};

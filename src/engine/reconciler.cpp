@@ -125,6 +125,9 @@ Task<ProbeOutcome> Reconciler::ask_and_resolve(Executor& executor, const Record&
   if (const auto* applied = std::get_if<Applied>(&answer)) {
     request.as = applied->response->status < 400 ? State::succeeded : State::failed;
     request.response = applied->response;
+    request.result = applied->result;
+    request.events =
+        events_.of(*standing, policy, request.as, applied->response.get(), applied->result.get());
     co_return co_await resolve(executor, request) ? ProbeOutcome::applied : ProbeOutcome::elsewhere;
   }
   if (std::holds_alternative<NotApplied>(answer)) {
@@ -137,11 +140,23 @@ Task<bool> Reconciler::resolve(Executor& executor, const ResolveRequest& request
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Result<Record> resolved =
         co_await store_call<Record>(executor, [&](auto& reply) { return store_.resolve(request, reply); });
-    if (resolved) co_return true;
-    // Another epoch, or final already: a late answer or an operator was faster, and theirs stands (I3).
-    if (resolved.error().code != Errc::unavailable) co_return false;
+    if (resolved) {
+      events_.written(request.scope, request.events);
+      co_return true;
+    }
+    if (resolved.error().code == Errc::unavailable) continue;
+    // Another epoch, or decided already: a late answer or an operator was faster, and theirs stands (I3),
+    // unless it was ourselves, and only the reply was lost (I10).
+    co_return attempt > 0 && co_await is_resolved(executor, request);
   }
   co_return false;  // asked again later; if it was written after all, there is nothing left to ask
+}
+
+Task<bool> Reconciler::is_resolved(Executor& executor, const ResolveRequest& request) {
+  const Result<Record> standing =
+      co_await store_call<Record>(executor, [&](auto& reply) { return store_.lookup(request.scope, reply); });
+  co_return standing && standing->operation_id == request.operation_id && standing->epoch == request.epoch &&
+      standing->state == request.as && standing->owner.is_zero();
 }
 
 Task<> Reconciler::free_lost_rights(Executor& executor) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/task.hpp"
+#include "engine/outcome_events.hpp"
 #include "engine/probe_schedule.hpp"
 #include "engine/prober.hpp"
 #include "onceward/store.hpp"
@@ -25,8 +26,9 @@ std::string_view to_string(ProbeOutcome outcome);
 
 class Reconciler {
  public:
-  Reconciler(Store& store, const Clock& clock, Random& random, std::size_t per_second)
-      : store_(store), clock_(clock), random_(random), schedule_(per_second) {}
+  Reconciler(Store& store, const Clock& clock, Random& random, const OutcomeEvents& events,
+             std::size_t per_second)
+      : store_(store), clock_(clock), random_(random), events_(events), schedule_(per_second) {}
 
   // Whether to ask about this unknown record now; attempt() must follow a yes.
   bool begin(const Record& record, const ProbePolicy& policy, EngineObserver* observer);
@@ -48,10 +50,13 @@ class Reconciler {
                                      Prober& prober);
   Task<> give_up_right(Executor& executor, ReleaseRequest right);
   Task<bool> resolve(Executor& executor, const ResolveRequest& request);
+  // By a resolution, such as this one.
+  Task<bool> is_resolved(Executor& executor, const ResolveRequest& request);
 
   Store& store_;
   const Clock& clock_;
   Random& random_;
+  const OutcomeEvents& events_;
   std::mutex mutex_;
   ProbeSchedule schedule_;  // guarded by mutex_
   std::atomic<std::size_t> at_work_{0};

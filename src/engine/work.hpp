@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "base/task.hpp"
 #include "core/policy.hpp"
@@ -18,6 +19,8 @@ struct Answer {
   std::shared_ptr<const Response> response;
   OutcomeClass outcome = OutcomeClass::replay;
   std::optional<Duration> ttl;
+  std::shared_ptr<const OperationResult> result{};         // null: nothing is known of it
+  std::shared_ptr<const std::vector<Emission>> emitted{};  // null: the work has nothing of its own to tell
 };
 // Provably nothing left this process.
 struct NotSent {
@@ -34,6 +37,7 @@ struct Grant {
   OperationId operation_id;
   Epoch epoch = 0;
   MonoTime hold_until{};
+  OwnerNonce owner{};  // of the claim: what a token for the upstream is made of
 };
 
 class Work {

@@ -41,8 +41,11 @@ Outcome stands(const Record& record, onceward::Command command) {
 
 class Claim::State {
  public:
-  State(std::shared_ptr<Host> host, const ClaimRequest& request, const Record& record)
+  State(std::shared_ptr<Host> host, const ClaimRequest& request, const Record& record,
+        std::shared_ptr<const Policy> policy)
       : host_(std::move(host)),
+        record_(record),
+        policy_(std::move(policy)),
         fence_(fence_of(record)),
         lease_(request.lease),
         unbind_(may_unbind(request, record.epoch)),
@@ -79,9 +82,19 @@ class Claim::State {
   }
   Result<Done> complete(Effect effect) {
     const bool failed = effect.kind == Effect::Kind::failed;
-    CompleteRequest request{
-        fence_, failed ? onceward::State::failed : onceward::State::succeeded, nullptr, {}};
+    if (!failed && effect.kind != Effect::Kind::succeeded)
+      return Error{Errc::invalid, "only succeeded and failed complete a claim"};
+    if (const std::string why = events_refusal(effect, host_->events().kept()); !why.empty())
+      return Error{Errc::invalid, why};
+    CompleteRequest request{fence_, failed ? onceward::State::failed : onceward::State::succeeded, nullptr,
+                            effect.ttl};
     request.response = std::make_shared<const Response>(kept_response(effect, host_->options().max_response));
+    request.result = kept_result(effect);
+    if (!events_) {
+      events_ = host_->events().of(record_, *policy_, request.as, request.response.get(),
+                                   request.result.get(), effect.events.empty() ? nullptr : &effect.events);
+    }
+    request.events = events_;
     return end([this, request](auto& reply) { return host_->store().complete(request, reply); });
   }
   Result<Done> release() {
@@ -114,10 +127,13 @@ class Claim::State {
   }
 
   std::shared_ptr<Host> host_;
+  const Record record_;
+  const std::shared_ptr<const Policy> policy_;
   const Fence fence_;
   const Duration lease_;
   const bool unbind_;
   const Ticket ticket_;
+  std::shared_ptr<const Events> events_;
   bool dispatched_ = false;
   bool over_ = false;
 };
@@ -131,10 +147,17 @@ const Ticket& Claim::ticket() const { return state_->ticket(); }
 bool Claim::dispatched() const { return state_->dispatched(); }
 Result<Done> Claim::dispatch() { return state_->dispatch(); }
 Result<Done> Claim::renew() { return state_->renew(); }
-Result<Done> Claim::complete(std::string value) {
-  return state_->complete(Effect::succeeded(std::move(value)));
+Result<Done> Claim::complete(std::string value, OperationResult result) {
+  Effect effect = Effect::succeeded(std::move(value));
+  effect.result = std::move(result);
+  return state_->complete(std::move(effect));
 }
-Result<Done> Claim::fail(std::string value) { return state_->complete(Effect::failed(std::move(value))); }
+Result<Done> Claim::fail(std::string value, OperationResult result) {
+  Effect effect = Effect::failed(std::move(value));
+  effect.result = std::move(result);
+  return state_->complete(std::move(effect));
+}
+Result<Done> Claim::complete(Effect effect) { return state_->complete(std::move(effect)); }
 Result<Done> Claim::release() { return state_->release(); }
 Result<Done> Claim::unknown() { return state_->unknown(); }
 
@@ -155,10 +178,15 @@ ClaimResult Engine::claim(const Command& command) {
       *host_, [this, &request](auto& answer) { return host_->store().claim(request, answer); });
   if (!reply) {
     result.outcome = worded_failure(reply.error());
+  } else if (!reply->granted && reply->standing) {
+    Record holder;
+    holder.operation_id = reply->standing->operation_id;
+    const bool fact = reply->standing->kind == MarkKind::unique;
+    result.outcome = worded_rejection(holder, fact ? Rejection::duplicate_fact : Rejection::suspected, {});
   } else if (!reply->granted) {
     result.outcome = stands(reply->record, order);
   } else {
-    result.claim.emplace(std::make_unique<Claim::State>(host_, request, reply->record));
+    result.claim.emplace(std::make_unique<Claim::State>(host_, request, reply->record, order.policy));
     result.outcome.kind = Outcome::Kind::executed;
     result.outcome.operation_id = result.claim->ticket().operation_id;
     result.outcome.epoch = reply->record.epoch;

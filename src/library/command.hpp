@@ -11,6 +11,7 @@
 namespace onceward::api {
 
 std::shared_ptr<const Subject> subject_of(const Host& host, Command command);
+std::shared_ptr<const Subject> subject_of(const Operation& operation, Command command);
 Outcome invalid_command(std::string message);
 // What is wrong with a command, or nothing.
 std::optional<Outcome> refusal(const Command& command);

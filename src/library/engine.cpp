@@ -27,23 +27,36 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
+namespace {
+
+void note_lost_events(Outcome& outcome, const Effect& given, bool store_keeps_events) {
+  const std::string why = events_refusal(given, store_keeps_events);
+  if (why.empty()) return;
+  outcome.told = false;
+  outcome.message = why;
+}
+
+}  // namespace
+
 void Engine::run(Command command, AsyncWork work, Told told) {
   if (std::optional<Outcome> refused = refusal(command)) {
     return host_->post([told = std::move(told), outcome = std::move(*refused)] { told(outcome); });
   }
   onceward::Command order = host_->command_for(subject_of(*host_, std::move(command)));
   auto given = std::make_shared<Effect>();  // shared by the work's end and the outcome's wording
-  const std::size_t max_response = host_->options().max_response;
+  const Keeping keeping = host_->keeping();
   auto pending = std::make_shared<PendingWork>(
       host_->executor(),
-      [work = std::move(work), given, max_response](const Grant& grant, std::shared_ptr<Delivery> delivery) {
+      [work = std::move(work), given, keeping](const Grant& grant, std::shared_ptr<Delivery> delivery) {
         const bool guarded = grant.epoch != 0;
         work({guarded ? to_string(grant.operation_id) : std::string(), grant.epoch},
-             Finish(std::make_shared<Finish::State>(std::move(delivery), max_response, given)));
+             Finish(std::make_shared<Finish::State>(std::move(delivery), keeping, given)));
       });
   host_->start(order, std::move(pending),
-               [told = std::move(told), given, request = order.request](onceward::Outcome outcome) {
-                 told(worded(std::move(outcome), *given, request->leaves));
+               [told = std::move(told), given, request = order.request, keeping](onceward::Outcome outcome) {
+                 Outcome said = worded(std::move(outcome), *given, request->leaves);
+                 if (said.ran) note_lost_events(said, *given, keeping.events);
+                 told(std::move(said));
                });
 }
 

@@ -124,6 +124,20 @@ TEST_F(EngineTest, a_value_too_large_to_keep_is_given_once_and_never_made_again)
   EXPECT_EQ(small.run(command("l"), must_not_run).value, "1234");
 }
 
+TEST_F(EngineTest, a_command_has_a_reference_and_comes_to_a_result) {
+  Command made = command("k");
+  made.reference = "A-17";
+  Effect effect = Effect::succeeded("receipt 1");
+  effect.result = {"charge", "ch_1", ""};
+  const Outcome first = engine_.run(made, gives(effect));
+  EXPECT_EQ(first.result, effect.result);
+  const Outcome second = engine_.run(made, must_not_run);
+  EXPECT_EQ(second.kind, Kind::replayed);
+  EXPECT_EQ(second.result, effect.result);
+  made.reference = std::string(256, 'x');
+  EXPECT_EQ(engine_.run(made, must_not_run).kind, Kind::invalid);
+}
+
 TEST_F(EngineTest, a_command_without_key_or_operation_is_invalid) {
   EXPECT_EQ(engine_.run(command(""), must_not_run).kind, Kind::invalid);
   Command nameless = command("k");
@@ -276,13 +290,27 @@ operations:
   EXPECT_TRUE(settings->http.tenant_required && settings->http.tenant_is_uuid);
 }
 
+TEST_F(EngineTest, a_second_key_for_the_same_fact_is_told_of_the_first) {
+  OperationPolicy charge{.name = "charge"};
+  charge.policy.unique = UniquePolicy{.name = "charge-per-order", .fields = {"/order"}};
+  EngineOptions options;
+  options.operations = {charge};
+  Engine engine = open(options);
+  const Outcome first = engine.run(command("k1", R"({"order": 7})"), gives(Effect::succeeded("receipt")));
+  ASSERT_EQ(first.kind, Kind::executed);
+  const Outcome second = engine.run(command("k2", R"({"order": 7.0})"), must_not_run);
+  EXPECT_EQ(second.kind, Kind::duplicate);
+  EXPECT_EQ(second.operation_id, first.operation_id);
+  EXPECT_EQ(engine.claim(command("k3", R"({"order": 7})")).outcome.kind, Kind::duplicate);
+  EXPECT_EQ(engine.run(command("k4", R"({"order": 8})"), gives(Effect::succeeded(""))).kind, Kind::executed);
+}
+
 TEST(SettingsTest, mistakes_and_what_only_a_proxy_can_do_are_errors) {
   EXPECT_THAT(settings_from_yaml("defaults: { tttl: 1h }", "rules.yaml").error().message,
               HasSubstr("rules.yaml:1:13: unknown key 'tttl'"));
   EXPECT_THAT(settings_from_yaml("quotas: { in_flight: 5 }").error().message, HasSubstr("quotas"));
-  EXPECT_THAT(
-      settings_from_yaml("operations: [{match: POST /a, unique: {name: u, fields: [/b]}}]").error().message,
-      HasSubstr("unique"));
+  EXPECT_THAT(settings_from_yaml("operations: [{match: POST /a, reference: /a}]").error().message,
+              HasSubstr("reference"));
 }
 
 }  // namespace

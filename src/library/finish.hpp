@@ -10,10 +10,16 @@
 
 namespace onceward::api {
 
+// What becomes of an effect's parts.
+struct Keeping {
+  std::size_t max_response = 0;
+  bool events = false;  // the store keeps them
+};
+
 class Finish::State {
  public:
-  State(std::shared_ptr<Delivery> delivery, std::size_t max_response, std::shared_ptr<Effect> given)
-      : delivery_(std::move(delivery)), max_response_(max_response), given_(std::move(given)) {}
+  State(std::shared_ptr<Delivery> delivery, const Keeping& keeping, std::shared_ptr<Effect> given)
+      : delivery_(std::move(delivery)), keeping_(keeping), given_(std::move(given)) {}
   ~State() { finish(Effect::unknown("the work ended without saying how")); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -22,12 +28,15 @@ class Finish::State {
 
  private:
   std::shared_ptr<Delivery> delivery_;
-  std::size_t max_response_;
+  const Keeping keeping_;
   std::shared_ptr<Effect> given_;  // read by whoever words the outcome, after the handover
   std::atomic<bool> finished_{false};
 };
 
 // A value as records keep it.
 Response kept_response(const Effect& effect, std::size_t max_response);
+std::shared_ptr<const OperationResult> kept_result(const Effect& effect);  // null: it says nothing
+// Why its events cannot be kept; empty: they can, or there are none.
+std::string events_refusal(const Effect& effect, bool store_keeps_events);
 
 }  // namespace onceward::api

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/config_codec.hpp"
+#include "library/compile_operation.hpp"
 
 namespace onceward::api {
 namespace {
@@ -11,22 +12,6 @@ namespace {
 constexpr Duration drain_limit{30'000};
 
 Error invalid(std::string message) { return {Errc::invalid, std::move(message)}; }
-
-Result<Operation> compile(const std::string& name, const std::string& match, const Policy& policy) {
-  const std::string who = name.empty() ? "defaults" : "operation '" + name + "'";
-  if (policy.ttl <= Duration::zero() || policy.lease <= Duration::zero())
-    return invalid(who + ": ttl and lease must be longer than nothing");
-  if (policy.lease > policy.max_hold) return invalid(who + ": lease is longer than max_hold");
-  if (policy.on_unknown == OnUnknown::probe) return invalid(who + ": the library has no probe");
-  Operation operation;
-  operation.name = name;
-  operation.match = match;
-  operation.policy = std::make_shared<const Policy>(policy);
-  Result<CompiledFingerprintPolicy> compiled = CompiledFingerprintPolicy::compile(policy.fingerprint);
-  if (!compiled) return invalid(who + ": " + compiled.error().message);
-  operation.fingerprint = std::move(*compiled);
-  return operation;
-}
 
 Result<OpenedStore> open_named_store(const EngineOptions& options, const Clock& clock) {
   config::Config config;
@@ -79,9 +64,13 @@ Host::Host(const EngineOptions& options, std::unique_ptr<Parts> parts)
     : options_(options), parts_(std::move(parts)) {}
 
 Result<Done> Host::compile_rules() {
-  Result<Operation> fallback = compile("", "", options_.defaults);
+  Result<Operation> fallback = compile_operation("", "", options_.defaults);
   if (!fallback) return fallback.error();
   rules_.fallback = std::move(*fallback);
+  const bool tells = std::ranges::any_of(
+      options_.operations, [](const OperationPolicy& entry) { return !entry.policy.events.empty(); });
+  if (tells && !parts_->opened.store->outbox())
+    return invalid("operations have events, and this store keeps none");
   // Routes find operations by position: those without a pattern, for commands only, come last.
   std::vector<std::string> patterns;
   for (const bool with_match : {true, false}) {
@@ -102,8 +91,10 @@ Result<Done> Host::add_operations(bool with_match, std::vector<std::string>& pat
     const bool twice = std::ranges::any_of(rules_.operations,
                                            [&](const Operation& other) { return other.name == entry.name; });
     if (twice) return invalid("two operations have the name '" + entry.name + "'");
-    Result<Operation> operation = compile(entry.name, entry.match, entry.policy);
+    Result<Operation> operation = compile_operation(entry.name, entry.match, entry.policy);
     if (!operation) return operation.error();
+    if ((entry.policy.unique || entry.policy.suspect) && !parts_->opened.store->keeps_marks())
+      return invalid("operation '" + entry.name + "': this store cannot keep unique and suspect");
     rules_.operations.push_back(std::move(*operation));
     if (with_match) patterns.push_back(entry.match);
   }

@@ -12,6 +12,7 @@
 #include "base/system.hpp"
 #include "engine/engine.hpp"
 #include "factory/open_store.hpp"
+#include "library/finish.hpp"
 #include "library/subject.hpp"
 #include "net/worker.hpp"
 #include "onceward/engine.hpp"
@@ -35,6 +36,10 @@ class Host {
   onceward::Command command_for(std::shared_ptr<const Subject> subject) const {
     return api::command_for(std::move(subject), options_.key_prefix, options_.secret);
   }
+
+  // Of what its work hands over.
+  Keeping keeping() const { return {options_.max_response, parts_->engine->events().kept()}; }
+  const OutcomeEvents& events() const { return parts_->engine->events(); }
 
   Executor& executor() { return parts_->worker; }
   Store& store() { return *parts_->opened.store; }

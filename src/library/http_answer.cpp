@@ -8,11 +8,12 @@
 namespace onceward::api {
 namespace {
 
-HttpResponse first(const FirstAnswer& answer, const Record& record, bool stored) {
+HttpResponse first(const FirstAnswer& answer, const Executed& executed) {
   HttpResponse response = answer.response();
-  if (record.epoch != 0)
-    response.headers.emplace_back("Onceward-Operation-Id", to_string(record.operation_id));
-  if (!stored) response.headers.emplace_back("Onceward-Stored", "false");
+  if (executed.record.epoch != 0)
+    response.headers.emplace_back("Onceward-Operation-Id", to_string(executed.record.operation_id));
+  if (!executed.stored) response.headers.emplace_back("Onceward-Stored", "false");
+  if (executed.like) response.headers.emplace_back("Onceward-Suspected-Duplicate", to_string(*executed.like));
   return response;
 }
 
@@ -28,7 +29,8 @@ HttpResponse replay(const Record& record, const ReplayPolicy& policy) {
 }
 
 HttpResponse rejection(const Rejected& rejected, const Policy& policy, const std::vector<Leaf>& leaves) {
-  const std::string id = rejected.record.epoch != 0 ? to_string(rejected.record.operation_id) : std::string();
+  const std::string id =
+      rejected.record.operation_id.is_zero() ? std::string() : to_string(rejected.record.operation_id);
   Problem problem{.operation_id = id};
   std::vector<std::string> changed;
   switch (rejected.why) {
@@ -51,6 +53,12 @@ HttpResponse rejection(const Rejected& rejected, const Policy& policy, const std
         problem.location = line_value(rejected.record.response->headers, "Location").value_or("");
       }
       break;
+    case Rejection::duplicate_fact:
+      problem.code = ProblemCode::duplicate_business_operation;
+      break;
+    case Rejection::suspected:
+      problem.code = ProblemCode::suspected_duplicate;
+      break;
   }
   return http_problem(problem);
 }
@@ -65,6 +73,7 @@ HttpResponse lost(const Record& record) {
 onceward::Effect FirstAnswer::take(HttpResponse response) {
   const http::ResponseHead head = head_of(response);
   CapturedHead captured = capture_head(head, *policy_);
+  std::shared_ptr<const OperationResult> result = result_of(captured, response.status, response.body);
   auto kept = std::make_shared<Response>();
   kept->status = static_cast<std::uint16_t>(response.status);
   kept->body_omitted = response.body.size() > max_response_;
@@ -72,13 +81,11 @@ onceward::Effect FirstAnswer::take(HttpResponse response) {
       kept->body_omitted ? location_line(captured.stored_lines) : std::move(captured.stored_lines);
   if (!kept->body_omitted) kept->body = response.body;
   response_ = {response.status, headers_from(captured.first_lines), std::move(response.body)};
-  return Answer{std::move(kept), captured.outcome, captured.ttl};
+  return Answer{std::move(kept), captured.outcome, captured.ttl, std::move(result)};
 }
 
 HttpResponse passed(HttpResponse response) {
-  std::erase_if(response.headers, [](const auto& header) {
-    return http::same_name(header.first, "Onceward-Outcome") || http::same_name(header.first, "Onceward-Ttl");
-  });
+  std::erase_if(response.headers, [](const auto& header) { return is_control(header.first); });
   return response;
 }
 
@@ -94,12 +101,11 @@ HttpResponse http_problem(const Problem& problem) {
 HttpResponse http_answer(onceward::Outcome outcome, const FirstAnswer& answer, const Policy& policy,
                          const std::vector<Leaf>& leaves) {
   if (const auto* executed = std::get_if<Executed>(&outcome)) {
-    if (std::holds_alternative<Answer>(executed->effect))
-      return first(answer, executed->record, executed->stored);
+    if (std::holds_alternative<Answer>(executed->effect)) return first(answer, *executed);
     return lost(executed->record);
   }
   if (const auto* unguarded = std::get_if<Unguarded>(&outcome)) {
-    return std::holds_alternative<Answer>(unguarded->effect) ? first(answer, {}, true) : lost({});
+    return std::holds_alternative<Answer>(unguarded->effect) ? first(answer, Executed{}) : lost({});
   }
   if (const auto* replayed = std::get_if<Replayed>(&outcome)) return replay(replayed->record, policy.replay);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) return rejection(*rejected, policy, leaves);

@@ -85,7 +85,7 @@ class HttpGuard::State {
     }
     auto subject = std::make_shared<Subject>();
     subject->operation = &operation;
-    subject->name = operation.name.empty() ? request.method + " " + std::string(head.path()) : operation.name;
+    subject->name = operation_name(operation, head.method, head.path());
     subject->identity = std::move(std::get<Identity>(identified));
     if (options_.caller) subject->identity.caller = options_.caller(request);
     subject->key = **key;
@@ -98,6 +98,7 @@ class HttpGuard::State {
       for (const std::string_view line : head.headers.lines(wanted))
         subject->headers.emplace_back(wanted, line);
     }
+    subject->confirmed = head.headers.find("Onceward-Confirm") == "distinct";
     subject->wait = wait_limit(policy.in_progress, preferred_wait(head.headers));
     return std::shared_ptr<const Subject>(std::move(subject));
   }

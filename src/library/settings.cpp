@@ -32,10 +32,8 @@ std::vector<std::string> cannot(const Config& config) {
   for (const OperationConfig& operation : config.operations) {
     const std::string who = "operation '" + operation.name + "': ";
     refuse(operation.probe || operation.policy.on_unknown == OnUnknown::probe, who + "probe");
-    refuse(operation.unique.has_value(), who + "unique");
-    refuse(operation.suspect.has_value(), who + "suspect");
-    refuse(!operation.events.empty(), who + "events");
     refuse(operation.bulk.has_value(), who + "bulk");
+    refuse(operation.reference.has_value(), who + "reference");
   }
   return lines;
 }

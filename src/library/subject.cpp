@@ -1,6 +1,7 @@
 #include "library/subject.hpp"
 
 #include "base/assert.hpp"
+#include "core/request_marks.hpp"
 #include "core/scope.hpp"
 
 namespace onceward::api {
@@ -35,9 +36,15 @@ onceward::Command command_for(std::shared_ptr<const Subject> subject, const std:
   request.key_hint = key_hint(subject->key, secret);
   request.leaves = std::move(printed->leaves);
   request.owner_tag = owner_tag(subject->identity, secret);
+  request.reference = subject->reference;
+  request.marks = marks_of(
+      *subject->operation->policy,
+      {subject->identity.tenant, subject->identity.caller, subject->name, subject->body, subject->confirmed},
+      secret);
   command.request = std::make_shared<const RequestInfo>(std::move(request));
   command.policy = subject->operation->policy;
   command.wait = subject->wait;
+  command.confirmed = subject->confirmed;
   command.fingerprint_as = [subject, scope = command.scope](std::uint16_t version) -> Result<Fingerprint> {
     Result<FingerprintResult> as_then = print(*subject, version, scope);
     if (!as_then) return as_then.error();

@@ -24,6 +24,8 @@ struct Subject {
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};  // that count
   Duration wait{};
+  std::string reference = {};
+  bool confirmed = false;  // the caller means another one, whatever it is like
 };
 
 // The engine's command for it. Its request's leaves are the subject's, for naming what changed.

@@ -11,8 +11,9 @@ using Kind = Outcome::Kind;
 Outcome about(Kind kind, const Record& record) {
   Outcome outcome;
   outcome.kind = kind;
-  if (record.epoch != 0) outcome.operation_id = to_string(record.operation_id);
+  if (!record.operation_id.is_zero()) outcome.operation_id = to_string(record.operation_id);
   outcome.epoch = record.epoch;
+  if (record.result) outcome.result = *record.result;
   return outcome;
 }
 
@@ -35,6 +36,7 @@ Outcome ran(const Record& record, const Effect& given, bool stored) {
   outcome.stored = stored;
   outcome.failed = given.kind == Effect::Kind::failed;
   (outcome.kind == Kind::executed ? outcome.value : outcome.message) = given.value;
+  if (outcome.kind == Kind::executed) outcome.result = given.result;
   return outcome;
 }
 
@@ -58,6 +60,8 @@ std::string_view to_string(Outcome::Kind kind) {
       return "expired";
     case Kind::not_stored:
       return "not stored";
+    case Kind::duplicate:
+      return "duplicate";
     case Kind::store_failed:
       return "store failed";
     case Kind::invalid:
@@ -89,6 +93,16 @@ Outcome worded_rejection(const Record& record, Rejection why, const std::vector<
     case Rejection::not_stored: {
       Outcome outcome = about(Kind::not_stored, record);
       outcome.failed = record.state == State::failed;
+      return outcome;
+    }
+    case Rejection::duplicate_fact: {
+      Outcome outcome = about(Kind::duplicate, record);
+      outcome.message = "another key already stands for the same business operation";
+      return outcome;
+    }
+    case Rejection::suspected: {
+      Outcome outcome = about(Kind::duplicate, record);
+      outcome.message = "the same caller sent the like of it a moment ago";
       return outcome;
     }
   }
