@@ -133,34 +133,19 @@ struct ProbeConfig {
   Duration give_up = std::chrono::hours(24);
 };
 
-enum class OnConflict { reject, replay };
-enum class SuspectAction { flag, reject, replay };
-
-struct UniqueConfig {
-  std::string name;
-  std::vector<std::string> fields;  // JSON pointers
-  Duration keep = std::chrono::days(365);
-  OnConflict on_conflict = OnConflict::reject;
-};
-
-struct SuspectConfig {
-  std::vector<std::string> fields;  // JSON pointers
-  Duration within = std::chrono::seconds(30);
-  SuspectAction action = SuspectAction::flag;
-};
-
-enum class EventOn { succeeded, failed, unknown };
-
-struct EventConfig {
-  EventOn on = EventOn::succeeded;
-  std::string type;
-};
-
 struct BulkConfig {
   std::string items;  // JSON pointer to the array
   std::string id;     // JSON pointer inside an item
   RequestLine request;
   std::size_t parallel = 8;
+  std::size_t max_items = 10'000;
+};
+
+// Where the caller's business reference is: a JSON pointer into the body, or a header.
+struct ReferenceConfig {
+  bool is_header = false;
+  std::string where;  // the pointer, or the header's name
+  bool operator==(const ReferenceConfig&) const = default;
 };
 
 struct OperationConfig {
@@ -168,15 +153,20 @@ struct OperationConfig {
   std::string match;  // METHOD PATH, see proxy/routes.hpp
   Policy policy;      // the defaults with this entry's settings on top
   std::optional<ProbeConfig> probe;
-  std::optional<UniqueConfig> unique;
-  std::optional<SuspectConfig> suspect;
-  std::vector<EventConfig> events;
   std::optional<BulkConfig> bulk;
+  std::optional<ReferenceConfig> reference;
 };
 
 struct OutboxConfig {
   std::string sink;  // amqp:// | redis://…?stream=NAME | http(s)://… | kafka://…
   std::string exchange;
+  std::string secret_file;     // signs webhooks; empty: they are not signed
+  std::size_t attempts = 100;  // then an event is set aside
+  Duration backoff = std::chrono::seconds(1);
+  Duration max_backoff = std::chrono::minutes(10);
+  Duration timeout = std::chrono::seconds(5);  // of one attempt
+  Duration poll = std::chrono::seconds(2);     // for what others wrote
+  bool operator==(const OutboxConfig&) const = default;
 };
 
 struct ConsumerTarget {
@@ -186,11 +176,16 @@ struct ConsumerTarget {
 };
 
 struct ConsumerConfig {
+  std::string name;  // by default the queue's, stream's or topic's
   std::string from;
   ConsumerTarget to;
-  std::string id;  // header:NAME or json:/pointer
+  std::string id;  // message-id, header:NAME, json:/pointer or content
   std::size_t attempts = 5;
-  std::string dead_letter;
+  Duration backoff = std::chrono::seconds(1);  // after the first attempt that failed; doubles
+  std::string dead_letter;                     // empty: the place's name and ".dead"
+  std::size_t concurrency = 8;
+  Duration timeout = std::chrono::seconds(30);  // for the service's answer
+  Policy policy;                                // the defaults, with other words for 5xx
 };
 
 struct Config {

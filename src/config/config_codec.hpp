@@ -115,7 +115,7 @@ struct ConsumerTargetCodec {
   YamlNode write(const ConsumerTarget& value) const;
 };
 
-struct MessageIdCodec {  // header:NAME or json:/pointer
+struct MessageIdCodec {  // message-id, header:NAME, json:/pointer or content
   std::string read(const YamlNode& node, std::string& out) const;
   YamlNode write(const std::string& value) const { return YamlNode::string(value); }
 };

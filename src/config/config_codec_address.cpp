@@ -253,8 +253,10 @@ std::string MessageIdCodec::read(const YamlNode& node, std::string& out) const {
   const std::string_view text = node.text;
   if (text.starts_with("json:")) {
     if (std::string wrong = check_pointer(text.substr(5)); !wrong.empty()) return wrong;
-  } else if (!text.starts_with("header:") || !is_header_name(text.substr(7))) {
-    return "expected header:NAME or json:/pointer" + found(node);
+  } else if (text.starts_with("header:")) {
+    if (!is_header_name(text.substr(7))) return "a name is missing or not valid after 'header:'";
+  } else if (text != "message-id" && text != "content") {
+    return "expected message-id, header:NAME, json:/pointer or content" + found(node);
   }
   out = node.text;
   return {};

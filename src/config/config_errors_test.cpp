@@ -117,6 +117,10 @@ INSTANTIATE_TEST_SUITE_P(Addresses, BadConfigs, testing::Values(
     BadConfig{"store: redis://", "f:1:8: the address is missing after 'redis://'"},
     BadConfig{"durability: sync", "f:1:13: expected disk or process, found 'sync'"},
     BadConfig{"store: memory\ndurability: process", "f:2:13: durability: process applies to a file: store only"},
+    BadConfig{"store: redis+cluster://h\noutbox: {sink: 'amqp://h'}\noperations: [{name: a, match: POST /a, "
+              "unique: {name: u, fields: [/a]}}]",
+              "f:1:8: a Redis cluster cannot keep what must change together with a record (unique, outbox): use "
+              "one server, sentinels or PostgreSQL"},
     BadConfig{"cache: redis://h", "f:1:8: a cache works only in front of a postgres store"},
     BadConfig{"store: redis://h\ncache: redis://h", "f:2:8: a cache works only in front of a postgres store"},
     BadConfig{"store: postgres://h\ncache: memory", "f:2:8: expected redis://"},
@@ -192,11 +196,22 @@ INSTANTIATE_TEST_SUITE_P(Operations, BadConfigs, testing::Values(
     BadConfig{"operations:\n  - match: POST /a\n    unique: { name: u }", "f:3:13: 'fields' is missing"},
     BadConfig{"operations:\n  - match: POST /a\n    unique: { name: u, fields: [] }", "f:3:24: 'fields' is empty"},
     BadConfig{"operations:\n  - match: POST /a\n    suspect: { fields: [/a], action: block }", "f:3:38: expected flag, reject or replay, found 'block'"},
-    BadConfig{"operations:\n  - match: POST /a\n    events: [ { on: done, type: t } ]", "f:3:21: expected succeeded, failed or unknown, found 'done'"},
+    BadConfig{"operations:\n  - match: POST /a\n    events: [ { on: done, type: t } ]", "f:3:21: expected succeeded or failed, found 'done'"},
+    BadConfig{"operations:\n  - match: POST /a\n    events: [ { on: unknown, type: t } ]", "f:3:21: expected succeeded or failed, found 'unknown'"},
+    BadConfig{"operations:\n  - match: POST /a\n    events: [ { type: a b } ]", "f:3:23: an event's type is made of visible ASCII characters"},
+    BadConfig{"operations:\n  - match: POST /a\n    events: [ { type: t }, { type: t } ]\noutbox: { sink: http://h/ }", "f:3:13: the event 't' is listed twice"},
+    BadConfig{"operations:\n  - match: POST /a\n    events: [ { type: t } ]", "f:2:3: events need an outbox.sink to be sent to"},
+    BadConfig{"outbox: { sink: http://h/, backoff: 2s, max_backoff: 1s }", "f:1:54: max_backoff is shorter than backoff"},
+    BadConfig{"outbox: { sink: http://h/, timeout: 31s }", "f:1:37: outbox.timeout is at most 30s"},
     BadConfig{"operations:\n  - match: POST /a\n    bulk: { items: /i, id: id, request: POST /x }", "f:3:28: a JSON pointer begins with '/'"},
+    BadConfig{"operations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: 'POST /x/{key}' }", "f:3:42: '{key}' is not a {/pointer} into the item"},
+    BadConfig{"operations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x, max_items: 0 }", "f:3:62: "},
+    BadConfig{"operations:\n  - name: a\n    match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x }\n  - { match: POST /b, name: a.item }", "f:5:29: two operations are called 'a.item'"},
+    BadConfig{"operations:\n  - match: POST /a\n    reference: order", "f:3:16: expected /pointer or header:NAME, found 'order'"},
+    BadConfig{"operations:\n  - match: POST /a\n    reference: 'header:'", "f:3:16: a name is missing or not valid after 'header:'"},
     BadConfig{"outbox: { sink: smtp://h }", "f:1:17: expected amqp://, amqps://"},
     BadConfig{"consumers: [ { from: amqp://h, to: 'http://h', id: 'header:x' } ]", "f:1:36: expected METHOD URL"},
-    BadConfig{"consumers: [ { from: amqp://h, to: POST http://h, id: x } ]", "f:1:55: expected header:NAME or json:/pointer, found 'x'"},
+    BadConfig{"consumers: [ { from: amqp://h, to: POST http://h, id: x } ]", "f:1:55: expected message-id, header:NAME, json:/pointer or content, found 'x'"},
     BadConfig{"consumers: [ { from: 'amqp://', to: POST http://h, id: 'header:x' } ]", "f:1:22: the address is missing"}));
 // clang-format on
 

@@ -4,6 +4,7 @@
 
 #include "config/config_codec.hpp"
 #include "config/config_schema.hpp"
+#include "core/outcome_events.hpp"
 #include "core/probe_target.hpp"
 #include "core/reserved.hpp"
 
@@ -35,22 +36,25 @@ void describe_probe(Fields& fields, ProbeConfig& probe) {
   });
 }
 
-void describe_unique(Fields& fields, UniqueConfig& unique) {
+void describe_unique(Fields& fields, UniquePolicy& unique) {
   fields.setting("name", required(value(unique.name, TextCodec{128})));
   fields.list("fields", required(values(unique.fields, PointerCodec{})));
   fields.setting("keep", value(unique.keep, DurationCodec{}));
   fields.setting("on_conflict", value(unique.on_conflict, one_of<OnConflict>("reject", "replay")));
 }
 
-void describe_suspect(Fields& fields, SuspectConfig& suspect) {
+void describe_suspect(Fields& fields, SuspectPolicy& suspect) {
   fields.list("fields", required(values(suspect.fields, PointerCodec{})));
   fields.setting("within", value(suspect.within, DurationCodec{}));
   fields.setting("action", value(suspect.action, one_of<SuspectAction>("flag", "reject", "replay")));
 }
 
-void describe_event(Fields& fields, EventConfig& event) {
-  fields.setting("on", value(event.on, one_of<EventOn>("succeeded", "failed", "unknown")));
-  fields.setting("type", required(value(event.type, TextCodec{256})));
+void describe_event(Fields& fields, EventRule& event) {
+  fields.setting("on", value(event.on, one_of<EventOn>("succeeded", "failed")));
+  fields.setting("type", required(value(event.type, TextCodec{200})));
+  fields.rule({"type"}, [&event]() -> std::string {
+    return is_event_type(event.type) ? "" : "an event's type is made of visible ASCII characters";
+  });
 }
 
 void describe_bulk(Fields& fields, BulkConfig& bulk) {
@@ -58,7 +62,28 @@ void describe_bulk(Fields& fields, BulkConfig& bulk) {
   fields.setting("id", required(value(bulk.id, PointerCodec{})));
   fields.setting("request", required(value(bulk.request, RequestLineCodec{})));
   fields.setting("parallel", value(bulk.parallel, CountCodec{1, 1024}));
+  fields.setting("max_items", value(bulk.max_items, CountCodec{1, 100'000}));
+  fields.rule({"request"}, [&bulk] { return check_item_target(bulk.request.target); });
 }
+
+// reference: /pointer | header:NAME
+struct ReferenceCodec {
+  std::string read(const YamlNode& node, ReferenceConfig& out) const {
+    const std::string_view text = node.text;
+    if (text.starts_with("header:")) {
+      if (!is_header_name(text.substr(7))) return "a name is missing or not valid after 'header:'";
+      out = {true, std::string(text.substr(7))};
+      return {};
+    }
+    if (!text.starts_with('/')) return "expected /pointer or header:NAME, found '" + node.text + "'";
+    if (std::string wrong = check_pointer(text); !wrong.empty()) return wrong;
+    out = {false, std::string(text)};
+    return {};
+  }
+  YamlNode write(const ReferenceConfig& value) const {
+    return YamlNode::string(value.is_header ? "header:" + value.where : value.where);
+  }
+};
 
 }  // namespace
 
@@ -67,10 +92,20 @@ void describe_operation(Fields& fields, OperationConfig& operation) {
   fields.setting("match", required(value(operation.match, MatchCodec{})));
   describe_policy(fields, operation.policy);
   fields.section("probe", optional_part(operation.probe, describe_probe));
-  fields.section("unique", optional_part(operation.unique, describe_unique));
-  fields.section("suspect", optional_part(operation.suspect, describe_suspect));
-  fields.sections("events", parts(operation.events, describe_event));
+  fields.section("unique", optional_part(operation.policy.unique, describe_unique));
+  fields.section("suspect", optional_part(operation.policy.suspect, describe_suspect));
+  fields.sections("events", parts(operation.policy.events, describe_event));
   fields.section("bulk", optional_part(operation.bulk, describe_bulk));
+  fields.setting("reference", value(operation.reference, ReferenceCodec{}));
+  fields.rule({"events"}, [&operation]() -> std::string {
+    const std::vector<EventRule>& events = operation.policy.events;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (events[i] == events[j]) return "the event '" + events[i].type + "' is listed twice";
+      }
+    }
+    return {};
+  });
   fields.rule({"on_unknown", "probe"}, [&operation]() -> std::string {
     return operation.policy.on_unknown == OnUnknown::probe && !operation.probe
                ? "on_unknown: probe needs a probe to ask"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json_text.hpp"
 #include "config/config_schema.hpp"
 #include "config/config_spelling.hpp"
-#include "ops/json_text.hpp"
 
 namespace onceward::config {
 namespace {

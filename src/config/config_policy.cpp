@@ -138,21 +138,6 @@ std::vector<YamlNode> write_outcomes(const OutcomeTable& table, OutcomeClass out
   return nodes;
 }
 
-void describe_outcomes(Fields& fields, OutcomeTable& table) {
-  // Shared by the three lists of this one visit, and only for as long as it lasts.
-  auto draft = std::make_shared<OutcomeDraft>();
-  for (OutcomeClass outcome : {OutcomeClass::replay, OutcomeClass::retry, OutcomeClass::unknown}) {
-    fields.list(outcome_names[static_cast<std::size_t>(outcome)],
-                {.clear = [] {},
-                 .add = [draft, outcome](const YamlNode& node) { return add_outcome(*draft, outcome, node); },
-                 .write = [&table, outcome] { return write_outcomes(table, outcome); }});
-  }
-  fields.rule({"replay", "retry", "unknown"}, [draft, &table]() -> std::string {
-    apply_outcomes(*draft, table);
-    return {};
-  });
-}
-
 void describe_replay(Fields& fields, ReplayPolicy& replay) {
   fields.setting("status", {.read = [&replay](const YamlNode& node) -> std::string {
                               constexpr std::string_view words[] = {"original", "200"};
@@ -171,6 +156,21 @@ void describe_replay(Fields& fields, ReplayPolicy& replay) {
 }
 
 }  // namespace
+
+void describe_outcomes(Fields& fields, OutcomeTable& table) {
+  // Shared by the three lists of this one visit, and only for as long as it lasts.
+  auto draft = std::make_shared<OutcomeDraft>();
+  for (OutcomeClass outcome : {OutcomeClass::replay, OutcomeClass::retry, OutcomeClass::unknown}) {
+    fields.list(outcome_names[static_cast<std::size_t>(outcome)],
+                {.clear = [] {},
+                 .add = [draft, outcome](const YamlNode& node) { return add_outcome(*draft, outcome, node); },
+                 .write = [&table, outcome] { return write_outcomes(table, outcome); }});
+  }
+  fields.rule({"replay", "retry", "unknown"}, [draft, &table]() -> std::string {
+    apply_outcomes(*draft, table);
+    return {};
+  });
+}
 
 void describe_policy(Fields& fields, Policy& policy) {
   fields.setting("mode", value(policy.mode, one_of<Mode>("enforce", "observe", "off")));

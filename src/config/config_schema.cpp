@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/config_codec.hpp"
+#include "config/config_consumer.hpp"
 #include "config/config_operation.hpp"
 
 namespace onceward::config {
@@ -11,7 +12,6 @@ namespace {
 constexpr std::string_view jwt_algorithms[] = {"RS256", "RS384", "RS512", "PS256", "PS384",
                                                "PS512", "ES256", "ES384", "EdDSA"};
 constexpr std::string_view sink_schemes[] = {"amqp", "amqps", "redis", "rediss", "http", "https", "kafka"};
-constexpr std::string_view queue_schemes[] = {"amqp", "amqps", "redis", "rediss", "kafka"};
 
 bool is_loopback(const Address& address) {
   return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
@@ -140,14 +140,27 @@ void describe_defaults(Fields& fields, Policy& defaults) {
 void describe_outbox(Fields& fields, OutboxConfig& outbox) {
   fields.setting("sink", required(value(outbox.sink, UriCodec{sink_schemes})));
   fields.setting("exchange", optional_text(outbox.exchange, TextCodec{255}));
+  fields.setting("secret_file", optional_text(outbox.secret_file, TextCodec{}));
+  fields.setting("attempts", value(outbox.attempts, CountCodec{1, 100'000}));
+  fields.setting("backoff", value(outbox.backoff, DurationCodec{.min = Duration(1)}));
+  fields.setting("max_backoff", value(outbox.max_backoff, DurationCodec{.min = Duration(1)}));
+  fields.setting("timeout", value(outbox.timeout, DurationCodec{.min = Duration(100)}));
+  fields.setting("poll", value(outbox.poll, DurationCodec{.min = Duration(10)}));
+  fields.rule({"timeout"}, [&outbox]() -> std::string {
+    // A relay sends only while its claim of a partition is sure to last.
+    return outbox.timeout > std::chrono::seconds(30) ? "outbox.timeout is at most 30s" : "";
+  });
+  fields.rule({"max_backoff", "backoff"}, [&outbox]() -> std::string {
+    return outbox.max_backoff < outbox.backoff ? "max_backoff is shorter than backoff" : "";
+  });
 }
 
-void describe_consumer(Fields& fields, ConsumerConfig& consumer) {
-  fields.setting("from", required(value(consumer.from, UriCodec{queue_schemes})));
-  fields.setting("to", required(value(consumer.to, ConsumerTargetCodec{})));
-  fields.setting("id", required(value(consumer.id, MessageIdCodec{})));
-  fields.setting("attempts", value(consumer.attempts, CountCodec{1, 1000}));
-  fields.setting("dead_letter", optional_text(consumer.dead_letter, TextCodec{255}));
+// The items of a bulk operation have a name too.
+bool share_a_name(const OperationConfig& a, const OperationConfig& b) {
+  const auto has_items_called = [](const OperationConfig& operation, const std::string& name) {
+    return operation.bulk && operation.name + ".item" == name;
+  };
+  return a.name == b.name || has_items_called(a, b.name) || has_items_called(b, a.name);
 }
 
 SectionList operations(Config& config) {
@@ -158,8 +171,8 @@ SectionList operations(Config& config) {
             describe_operation(fields, operation);
             const std::span earlier(config.operations.data(), i);
             fields.rule({"name", "match"}, [earlier, &operation]() -> std::string {
-              const bool taken =
-                  std::ranges::find(earlier, operation.name, &OperationConfig::name) != earlier.end();
+              const bool taken = std::ranges::any_of(
+                  earlier, [&](const OperationConfig& other) { return share_a_name(other, operation); });
               return taken ? "two operations are called '" + operation.name + "'" : "";
             });
             fields.rule({"match"}, [earlier, &operation]() -> std::string {
@@ -171,7 +184,28 @@ SectionList operations(Config& config) {
           }};
 }
 
+// What must change in one step with its record, and which of them the configuration uses.
+std::string one_step_features(const Config& config) {
+  const auto any = [&config](auto uses) { return std::ranges::any_of(config.operations, uses); };
+  std::string used;
+  const auto add = [&used](bool uses, std::string_view name) {
+    if (uses) used.append(used.empty() ? "" : ", ").append(name);
+  };
+  add(any([](const OperationConfig& o) { return o.policy.unique.has_value(); }), "unique");
+  add(any([](const OperationConfig& o) { return o.policy.suspect.has_value(); }), "suspect");
+  add(any([](const OperationConfig& o) { return !o.policy.events.empty(); }), "events");
+  add(config.outbox.has_value(), "outbox");
+  return used;
+}
+
 void describe_rules(Fields& fields, Config& config) {
+  fields.rule({"store", "operations", "outbox"}, [&config]() -> std::string {
+    if (!config.store.text.starts_with("redis+cluster:")) return "";
+    const std::string used = one_step_features(config);
+    return used.empty() ? ""
+                        : "a Redis cluster cannot keep what must change together with a record (" + used +
+                              "): use one server, sentinels or PostgreSQL";
+  });
   fields.rule({"cache", "store"}, [&config]() -> std::string {
     return config.cache && config.store.kind != StoreKind::postgres
                ? "a cache works only in front of a postgres store"
@@ -181,6 +215,11 @@ void describe_rules(Fields& fields, Config& config) {
     return config.durability == Durability::process && config.store.kind != StoreKind::file
                ? "durability: process applies to a file: store only"
                : "";
+  });
+  fields.rule({"operations", "outbox"}, [&config]() -> std::string {
+    const bool any = std::ranges::any_of(config.operations,
+                                         [](const auto& entry) { return !entry.policy.events.empty(); });
+    return any && !config.outbox ? "events need an outbox.sink to be sent to" : "";
   });
   fields.rule({"listen"}, [&config]() -> std::string {
     return config.listen.empty() ? "at least one address is needed" : "";
@@ -219,7 +258,7 @@ void describe_config(Fields& fields, Config& config) {
   fields.section("defaults", part(config.defaults, describe_defaults));
   fields.sections("operations", operations(config));
   fields.section("outbox", optional_part(config.outbox, describe_outbox));
-  fields.sections("consumers", parts(config.consumers, describe_consumer));
+  fields.sections("consumers", consumers(config));
   fields.setting("audit_ttl", value(config.audit_ttl, DurationCodec{}));
   describe_rules(fields, config);
 }

@@ -9,5 +9,6 @@ namespace onceward::config {
 
 void describe_config(Fields& fields, Config& config);
 void describe_policy(Fields& fields, Policy& policy);  // the keys of `defaults` and of every operation
+void describe_outcomes(Fields& fields, OutcomeTable& table);
 
 }  // namespace onceward::config

@@ -25,16 +25,18 @@ constexpr Unsupported table[] = {
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
     {"security.encrypt is not supported by this build",
      [](const Config& c) { return !c.security.encrypt.empty(); }},
-    {"unique is not supported by this build",
-     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.unique.has_value(); }); }},
-    {"suspect is not supported by this build",
-     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.suspect.has_value(); }); }},
-    {"events are not supported by this build",
-     [](const Config& c) { return any_operation(c, [](const auto& o) { return !o.events.empty(); }); }},
-    {"bulk is not supported by this build",
-     [](const Config& c) { return any_operation(c, [](const auto& o) { return o.bulk.has_value(); }); }},
-    {"outbox is not supported by this build", [](const Config& c) { return c.outbox.has_value(); }},
-    {"consumers are not supported by this build", [](const Config& c) { return !c.consumers.empty(); }},
+    {"bulk together with unique, suspect or events is not supported by this build",
+     [](const Config& c) {
+       return any_operation(c, [](const auto& o) {
+         return o.bulk && (o.policy.unique || o.policy.suspect || !o.policy.events.empty());
+       });
+     }},
+    // Its items are sent one by one or the request is passed on whole: there is no way to do it and only
+    // look.
+    {"bulk with mode: observe is not supported",
+     [](const Config& c) {
+       return any_operation(c, [](const auto& o) { return o.bulk && o.policy.mode == Mode::observe; });
+     }},
 };
 
 }  // namespace

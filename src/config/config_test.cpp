@@ -68,11 +68,13 @@ operations:
     unique: { name: u, fields: [/o], keep: 10d, on_conflict: replay }
     suspect: { fields: [/c], within: 5s, action: reject }
     events: [ { on: succeeded, type: made }, { on: failed, type: lost } ]
-    bulk: { items: /i, id: /id, request: 'POST /x/{/c}', parallel: 2 }
+    bulk: { items: /i, id: /id, request: 'POST /x/{/c}', parallel: 2, max_items: 7 }
+    reference: header:X-Order
   - match: '* /files/{rest*}'
     key: { from: content }
-outbox: { sink: redis://h?stream=S, exchange: e }
-consumers: [ { from: kafka://h/t, to: POST http://127.0.0.1:9000/handle?x=1, id: 'json:/id', attempts: 9, dead_letter: d } ]
+    reference: /order/no
+outbox: { sink: redis://h?stream=S, exchange: e, secret_file: s }
+consumers: [ { from: kafka://h/t, to: POST http://127.0.0.1:9000/handle?x=1, id: 'json:/id', attempts: 9, dead_letter: d, name: n, backoff: 2s, concurrency: 3, timeout: 9s, ttl: 2d, receipt_ttl: 3d, lease: 4s, max_hold: 5m, on_unknown: forward, outcomes: { retry: [409] } } ]
 audit_ttl: 1d
 )";
 
@@ -128,10 +130,13 @@ TEST(Config, EverySettingIsRead) {
   EXPECT_EQ(c.operations[0].name, "true");
   EXPECT_EQ(c.operations[0].probe->request, (RequestLine{"GET", "/by/{operation_id}"}));
   EXPECT_THAT(c.operations[0].probe->applied, ElementsAre(200, 202));
-  EXPECT_EQ(c.operations[0].unique->on_conflict, OnConflict::replay);
-  EXPECT_EQ(c.operations[0].suspect->action, SuspectAction::reject);
-  EXPECT_EQ(c.operations[0].events[1].on, EventOn::failed);
+  EXPECT_EQ(c.operations[0].policy.unique->on_conflict, OnConflict::replay);
+  EXPECT_EQ(c.operations[0].policy.suspect->action, SuspectAction::reject);
+  EXPECT_EQ(c.operations[0].policy.events[1].on, EventOn::failed);
   EXPECT_EQ(c.operations[0].bulk->parallel, 2u);
+  EXPECT_EQ(c.operations[0].bulk->max_items, 7u);
+  EXPECT_EQ(c.operations[0].reference, (ReferenceConfig{true, "X-Order"}));
+  EXPECT_EQ(c.operations[1].reference, (ReferenceConfig{false, "/order/no"}));
   EXPECT_EQ(c.operations[1].name, "* /files/{rest*}");
   EXPECT_EQ(c.outbox->sink, "redis://h?stream=S");
   EXPECT_EQ(c.consumers[0].to, (ConsumerTarget{"POST", {false, "127.0.0.1", 9000, "/handle?x=1"}}));
@@ -303,9 +308,9 @@ TEST(ConfigOverrides, NoTwoSettingsShareAVariable) {
 }
 
 TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
-  EXPECT_THAT(unsupported_features(load("outbox: { sink: 'amqp://h' }")),
-              ElementsAre("outbox is not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 8u);
+  EXPECT_THAT(unsupported_features(load("security: { encrypt: keys.yaml }")),
+              ElementsAre("security.encrypt is not supported by this build"));
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 4u);
 }
 
 }  // namespace

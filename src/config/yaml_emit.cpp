@@ -1,8 +1,8 @@
 // Writing a YamlNode: as YAML that reads back to the same tree, and as JSON.
 #include <algorithm>
 
+#include "base/json_text.hpp"
 #include "config/yaml_node.hpp"
-#include "ops/json_text.hpp"
 
 namespace onceward::config {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <sstream>
 
-#include "ops/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace onceward::config {
 namespace {

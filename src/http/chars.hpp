@@ -19,7 +19,8 @@ constexpr std::array<std::uint8_t, 256> make_char_table() {
     std::uint8_t classes = 0;
     if (alnum || (c != 0 && in("!#$%&'*+-.^_`|~"))) classes |= token_char;
     if (c == '\t' || (c >= 0x20 && c != 0x7f)) classes |= value_char;
-    if (c > 0x20 && c < 0x7f && c != '#') classes |= target_char;
+    // Not only what a URI has: targets with raw UTF-8 or a '#' in the query are common and not ambiguous.
+    if (c > 0x20 && c != 0x7f) classes |= target_char;
     if (alnum || (c != 0 && in("-._~%!$&'()*+,;=:[]"))) classes |= host_char;
     table[c] = classes;
   }

@@ -116,6 +116,14 @@ bool valid_host(std::string_view host) {
   return port.size() <= 5 && port.find_first_not_of("0123456789") == port.npos;
 }
 
+// An upstream that cuts fragments off would see another path than the one that was matched with the
+// operations.
+Framing check_path(std::string_view target) {
+  const std::size_t fragment = target.find('#');
+  if (fragment == target.npos || fragment > target.find('?')) return {};
+  return refuse("the path has a fragment");
+}
+
 Framing cut_absolute_form(RequestHead& head, std::string_view rest) {
   const std::size_t slash = rest.find_first_of("/?");
   const std::string_view authority = rest.substr(0, slash);
@@ -125,7 +133,7 @@ Framing cut_absolute_form(RequestHead& head, std::string_view rest) {
   if (slash != rest.npos && rest[slash] == '?') return refuse("the target has no path");
   head.host = authority;
   head.target = slash == rest.npos ? std::string_view("/") : rest.substr(slash);
-  return {};
+  return check_path(head.target);
 }
 
 }  // namespace
@@ -160,7 +168,8 @@ Framing check_framing(const RequestHead& head) {
 Framing check_target(RequestHead& head) {
   if (head.method == "CONNECT") return refuse("CONNECT is not served here", 501);
   head.host = head.headers.find("Host").value_or("");
-  if (head.target.front() == '/') return {};
+  if (head.target.empty()) head.target = "/";
+  if (head.target.front() == '/') return check_path(head.target);
   if (head.target == "*")
     return head.method == "OPTIONS" ? Framing{} : refuse("the target * is for OPTIONS only");
   for (std::string_view scheme : {"http://", "https://"})

@@ -126,7 +126,7 @@ HeadParse parse_request_head(std::string_view input, RequestHead& out) {
   out.method = cursor.take_while(is_token_char);
   if (out.method.empty() || !cursor.take(" ")) return bad("the request line has no valid method");
   out.target = cursor.take_while(is_target_char);
-  if (out.target.empty() || !cursor.take(" ")) return bad("the request line has no valid target");
+  if (!cursor.take(" ")) return bad("the request line has no valid target");
   out.minor = take_version(cursor);
   if (out.minor == -2) return bad("only HTTP/1.0 and HTTP/1.1 are spoken here");
   if (out.minor < 0 || !cursor.take_line_end()) return bad("the request line has no valid version");

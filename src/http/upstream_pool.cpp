@@ -8,7 +8,8 @@ namespace onceward::http {
 namespace {
 
 Error unreachable(const Url& url, std::string_view why) {
-  return {Errc::unavailable, url.authority + ": " + std::string(why)};
+  const std::string& place = url.socket.empty() ? url.authority : url.socket;
+  return {Errc::unavailable, place + ": " + std::string(why)};
 }
 
 }  // namespace
@@ -87,6 +88,11 @@ Task<Result<UpstreamPool::Socket>> UpstreamPool::open_at(net::SocketAddress addr
 Task<Result<UpstreamPool::Socket>> UpstreamPool::open(MonoTime deadline) {
   // Idle connections count as well, as far as the upstream is concerned.
   if (in_use + idle.size() > options.max_connections && !idle.empty()) idle.erase(idle.begin());
+  if (!url.socket.empty()) {
+    const Result<net::SocketAddress> address = net::unix_address(url.socket);
+    if (!address) co_return unreachable(url, address.error().message);
+    co_return co_await open_at(*address, deadline);
+  }
   const auto addresses = co_await resolver.addresses(deadline);
   if (!addresses) co_return addresses.error();
   Error error;

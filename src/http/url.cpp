@@ -16,6 +16,14 @@ Error invalid(std::string_view text, std::string_view why) {
 Result<Url> parse_url(std::string_view text) {
   Url url;
   std::string_view rest = text;
+  if (rest.starts_with(net::unix_prefix)) {
+    url.socket = rest.substr(net::unix_prefix.size());
+    const Result<net::SocketAddress> address = net::unix_address(url.socket);
+    if (!address) return address.error();
+    url.host = url.authority = "localhost";
+    url.port = "80";
+    return url;
+  }
   if (rest.size() > 8 && same_name(rest.substr(0, 8), "https://")) {
     url.tls = true;
     rest.remove_prefix(8);

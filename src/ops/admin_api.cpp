@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/await.hpp"
+#include "base/json_text.hpp"
 #include "core/reserved.hpp"
-#include "ops/json_text.hpp"
 #include "ops/problem.hpp"
 
 namespace onceward {
@@ -89,17 +89,16 @@ Task<> AdminApi::metrics(http::Exchange& exchange) {
   (void)co_await exchange.respond(200, prometheus_lines, metrics_.render(gauges_));
 }
 
-Task<> AdminApi::count_records(Executor& executor) {
-  std::map<std::pair<std::string, State>, std::uint64_t> counts;
-  ListRequest page;
+Task<Result<Done>> AdminApi::look_at(Executor& executor, ListRequest page,
+                                     std::function<void(const Record&)> each) {
   page.limit = page_records;
   for (std::size_t seen = 0; seen < counted_max;) {
     const Result<ListReply> reply =
         co_await store_call<ListReply>(executor, [&](auto& r) { return store_.list(page, r); });
-    if (!reply) co_return;  // readiness tells; what was counted last stays
+    if (!reply) co_return reply.error();
     for (const Record& record : reply->records) {
-      if (!is_reserved_operation(record.request->operation))
-        ++counts[{record.request->operation, record.state}];
+      if (is_reserved_operation(record.request->operation)) continue;
+      each(record);
       if (lost_owners_.is_new(record))
         metrics_.shard(0).unknown(metrics_.known_operation(record.request->operation),
                                   UnknownCause::owner_lost);
@@ -109,12 +108,52 @@ Task<> AdminApi::count_records(Executor& executor) {
     if (page.cursor.empty()) break;
   }
   lost_owners_.pass_ended();
+  co_return Done{};
+}
+
+Task<Result<Done>> AdminApi::count_by_store(Executor& executor, RecordCounts& counts) {
+  const Result<std::vector<StateCount>> counted = co_await store_call<std::vector<StateCount>>(
+      executor, [&](auto& reply) { return counts.count_records(reply); });
+  if (!counted) co_return counted.error();
+  const Result<Done> looked = co_await look_at(executor, {.state = State::unknown}, [](const Record&) {});
+  if (!looked) co_return looked;
+  gauges_.records.clear();
+  for (const StateCount& one : *counted) {
+    if (!is_reserved_operation(one.operation))
+      gauges_.records.push_back({one.operation, one.state, one.count});
+  }
+  co_return Done{};
+}
+
+Task<Result<Done>> AdminApi::count_by_listing(Executor& executor) {
+  std::map<std::pair<std::string, State>, std::uint64_t> counts;
+  const Result<Done> looked = co_await look_at(
+      executor, {}, [&](const Record& record) { ++counts[{record.request->operation, record.state}]; });
+  if (!looked) co_return looked;
   gauges_.records.clear();
   for (const auto& [key, count] : counts) gauges_.records.push_back({key.first, key.second, count});
+  co_return Done{};
+}
+
+Task<> AdminApi::count_records(Executor& executor) {
+  auto* const counts = dynamic_cast<RecordCounts*>(&store_);
+  const Result<Done> counted =
+      counts ? co_await count_by_store(executor, *counts) : co_await count_by_listing(executor);
+  if (!counted) co_return;  // readiness tells; what was counted last stays
   const Result<StoreStats> stats =
       co_await store_call<StoreStats>(executor, [&](auto& reply) { return store_.stats(reply); });
   if (stats) gauges_.purge_lag = stats->purge_lag;
+  if (store_.outbox()) co_await count_events(executor);
   counted_at_ = clock_.mono();
+}
+
+Task<> AdminApi::count_events(Executor& executor) {
+  const Result<OutboxStats> events = co_await store_call<OutboxStats>(
+      executor, [&](auto& reply) { return store_.outbox()->outbox_stats(reply); });
+  if (!events) co_return;
+  gauges_.outbox_pending = events->pending;
+  gauges_.outbox_set_aside = events->set_aside;
+  gauges_.outbox_oldest = events->pending == 0 ? Duration{} : clock_.now() - events->oldest_pending;
 }
 
 }  // namespace onceward

@@ -6,8 +6,9 @@
 #include <string>
 
 #include "base/readiness.hpp"
+#include "core/record_counts.hpp"
 #include "http/server.hpp"
-#include "onceward/store.hpp"
+#include "onceward/outbox_store.hpp"
 #include "ops/lost_owners.hpp"
 #include "ops/metrics.hpp"
 
@@ -24,6 +25,11 @@ class AdminApi final : public http::Handler {
   Task<> ready(http::Exchange& exchange);
   Task<> metrics(http::Exchange& exchange);
   Task<> count_records(Executor& executor);
+  Task<> count_events(Executor& executor);
+  Task<Result<Done>> count_by_store(Executor& executor, RecordCounts& counts);
+  Task<Result<Done>> count_by_listing(Executor& executor);
+  // Looks at one page after another; the records are the caller's business.
+  Task<Result<Done>> look_at(Executor& executor, ListRequest page, std::function<void(const Record&)> each);
 
   Store& store_;
   const Clock& clock_;

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "ops/json_text.hpp"
+#include "base/json_text.hpp"
 #include "ops/log.hpp"
 
 namespace onceward {

@@ -116,6 +116,15 @@ struct RecordCount {
 struct MetricGauges {
   std::vector<RecordCount> records;
   std::chrono::milliseconds purge_lag{0};
+  std::uint64_t outbox_pending = 0;
+  std::uint64_t outbox_set_aside = 0;
+  std::chrono::milliseconds outbox_oldest{0};
+};
+
+// Of this process's relay, written on its thread.
+struct OutboxCounts {
+  std::atomic<std::uint64_t> sent{0};
+  std::atomic<std::uint64_t> failed{0};
 };
 
 class Metrics {
@@ -157,6 +166,7 @@ class Metrics {
   Metrics(const std::vector<std::string>& operations, std::size_t shards);
 
   Shard& shard(std::size_t worker) { return *shards_[worker]; }
+  OutboxCounts& outbox() { return outbox_; }
 
   // The index of an operation's name, added when new (reload). Past operations_max: 0, the default.
   // Any thread, not the request path.
@@ -172,6 +182,7 @@ class Metrics {
   mutable std::mutex mutex_;  // names and the growth of shards, never the request path
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<Shard>> shards_;
+  OutboxCounts outbox_;
 };
 
 }  // namespace onceward

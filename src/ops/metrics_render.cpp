@@ -173,6 +173,25 @@ void render_records(Page& page, const Views& views, const MetricGauges& gauges) 
     page.sample({{"operation", key.first}, {"state", to_string(key.second)}}, count);
 }
 
+std::string seconds_text(std::chrono::milliseconds length) {
+  return seconds_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, length.count())) * 1'000'000);
+}
+
+void render_outbox(Page& page, const MetricGauges& gauges, const OutboxCounts& counts) {
+  page.family("onceward_outbox_pending", "gauge", "Events that wait to be sent.");
+  page.sample({}, gauges.outbox_pending);
+  page.family("onceward_outbox_set_aside", "gauge", "Events that were given up and wait for an operator.");
+  page.sample({}, gauges.outbox_set_aside);
+  page.family("onceward_outbox_oldest_seconds", "gauge",
+              "How long the oldest event that is not sent has waited.");
+  page.sample({}, seconds_text(gauges.outbox_oldest));
+  page.family("onceward_outbox_sent_total", "counter", "Events that this process sent.");
+  page.sample({}, counts.sent.load(std::memory_order_relaxed));
+  page.family("onceward_outbox_failed_total", "counter",
+              "Attempts to send an event that were not confirmed.");
+  page.sample({}, counts.failed.load(std::memory_order_relaxed));
+}
+
 void render_histograms(Page& page, const Views& views) {
   page.family("onceward_request_seconds", "histogram",
               "Time from request to answer, by what the client got.");
@@ -225,9 +244,8 @@ std::string Metrics::render(const MetricGauges& gauges) const {
                "Duplicates of records that were only receipts.",
                [](const M& m) -> const Count& { return m.expired; });
   page.family("onceward_purge_lag_seconds", "gauge", "How long the oldest record due for purge is overdue.");
-  page.sample({},
-              seconds_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, gauges.purge_lag.count())) *
-                           1'000'000));
+  page.sample({}, seconds_text(gauges.purge_lag));
+  render_outbox(page, gauges, outbox_);
   std::uint64_t quota_rejected = 0;
   for (const auto& shard : shards_) quota_rejected += shard->quota_rejected.read();
   page.family("onceward_key_quota_rejected_total", "counter", "Requests refused because of a key quota.");

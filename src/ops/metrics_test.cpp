@@ -91,6 +91,11 @@ TEST(Metrics, NamesAreTheContracts) {
       {"onceward_store_seconds", "histogram"},
       {"onceward_upstream_seconds", "histogram"},
       // Besides:
+      {"onceward_outbox_failed_total", "counter"},
+      {"onceward_outbox_oldest_seconds", "gauge"},
+      {"onceward_outbox_pending", "gauge"},
+      {"onceward_outbox_sent_total", "counter"},
+      {"onceward_outbox_set_aside", "gauge"},
       {"onceward_probes_total", "counter"},
       {"onceward_store_errors_total", "counter"},
   };

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/assert.hpp"
-#include "ops/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace onceward {
 namespace {
@@ -103,6 +103,12 @@ constexpr std::array kinds = {
     ProblemKind{conflict, "CONFLICT", 409, "Conflict",
         "The record is not in a state that allows this. Nothing was changed.",
         "Look at the record again before deciding.", false, false, false},
+    ProblemKind{invalid_bulk_request, "INVALID_BULK_REQUEST", 400, "Invalid bulk request",
+        "The body is not JSON with a list of items that each have an id. Nothing was sent.",
+        "Correct the request.", false, false, false},
+    ProblemKind{duplicate_bulk_item, "DUPLICATE_BULK_ITEM", 400, "Duplicate bulk item",
+        "Two items of the request have the same id. Nothing was sent.",
+        "Give every item of a request an id of its own.", false, false, false},
 };
 // clang-format on
 

@@ -43,6 +43,8 @@ enum class ProblemCode : std::uint8_t {
   stale_claim,
   forbidden,
   conflict,
+  invalid_bulk_request,
+  duplicate_bulk_item,
 };
 
 struct ProblemKind {

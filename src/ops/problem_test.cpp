@@ -61,7 +61,9 @@ INSTANTIATE_TEST_SUITE_P(Protocol, ProblemCodes,
                                          CodeCase{"METHOD_NOT_ALLOWED", 405, false, false},
                                          CodeCase{"INTERNAL_ERROR", 500, true, false},
                                          CodeCase{"UPSTREAM_TIMEOUT", 504, false, false},
-                                         CodeCase{"STALE_CLAIM", 409, false, false}));
+                                         CodeCase{"STALE_CLAIM", 409, false, false},
+                                         CodeCase{"INVALID_BULK_REQUEST", 400, false, false},
+                                         CodeCase{"DUPLICATE_BULK_ITEM", 400, false, false}));
 
 TEST(Problem, EveryCodeHasAnOwnTextAndWordsForPeople) {
   std::set<std::string_view> texts;

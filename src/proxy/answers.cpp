@@ -3,7 +3,9 @@
 #include "core/fingerprint.hpp"
 #include "http/response_writer.hpp"
 #include "http/scratch.hpp"
+#include "ops/claim_outcome.hpp"
 #include "proxy/call.hpp"
+#include "proxy/prefer.hpp"
 #include "proxy/proxy.hpp"
 
 namespace onceward {
@@ -13,20 +15,6 @@ std::string operation_line(std::string_view id) {
   std::string line;
   http::append_line(line, "Onceward-Operation-Id", id);
   return line;
-}
-
-ClaimOutcome claim_outcome(Rejection why) {
-  switch (why) {
-    case Rejection::mismatch:
-      return ClaimOutcome::mismatch;
-    case Rejection::unknown:
-      return ClaimOutcome::unknown;
-    case Rejection::expired:
-      return ClaimOutcome::expired;
-    case Rejection::not_stored:
-      return ClaimOutcome::not_stored;
-  }
-  return ClaimOutcome::mismatch;
 }
 
 }  // namespace
@@ -40,21 +28,32 @@ Task<> Proxy::refuse(Call& call, const Problem& problem) {
   (void)co_await call.exchange.respond(problem_status(problem), lines, problem_json(problem));
 }
 
-Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork& work) {
+// Counted and logged, whatever the action.
+void Proxy::suspect(Call& call, const OperationId& like) {
+  metrics_.operation(call.operation->metrics_index).suspected.add();
+  context_.log.warning("suspected duplicate", {{"operation", call.operation->name},
+                                               {"operation_id", call.operation_id},
+                                               {"like", to_string(like)},
+                                               {"key_hash", call.key_hash}});
+}
+
+Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork* work) {
   if (fails_at(Failpoint::answer_before)) co_return call.exchange.abort();
   const std::size_t index = call.operation->metrics_index;
   const auto remember = [&](const Record& record, ClaimOutcome claim, RequestOutcome request) {
-    if (record.epoch != 0) call.operation_id = to_string(record.operation_id);
+    if (!record.operation_id.is_zero()) call.operation_id = to_string(record.operation_id);
     call.epoch = record.epoch;
     call.outcome = request;
     metrics_.claim(index, claim);
   };
   if (auto* executed = std::get_if<Executed>(&outcome)) {
     remember(executed->record, ClaimOutcome::granted, RequestOutcome::executed);
+    if (executed->like) suspect(call, *executed->like);
     co_await answer_first(call, std::move(*executed), work);
   } else if (auto* replayed = std::get_if<Replayed>(&outcome)) {
     remember(replayed->record, ClaimOutcome::replay, RequestOutcome::replayed);
     metrics_.operation(index).replays.add();
+    if (replayed->suspected) suspect(call, replayed->record.operation_id);
     co_await answer_replay(call, replayed->record);
   } else if (auto* rejected = std::get_if<Rejected>(&outcome)) {
     remember(rejected->record, claim_outcome(rejected->why), RequestOutcome::rejected);
@@ -112,10 +111,12 @@ void Proxy::count_would_have(std::size_t index, std::string_view would_have) {
   metrics_.claim(index, ClaimOutcome::unavailable);
 }
 
-Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {
+Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork* work) {
+  if (executed.committed) co_return co_await answer_committed(call, *executed.record.response);
   if (const auto* answered = std::get_if<Answer>(&executed.effect)) {
     std::string lines = operation_line(call.operation_id);
     if (!executed.stored) lines.append("Onceward-Stored: false\r\n");
+    if (executed.like) http::append_line(lines, "Onceward-Suspected-Duplicate", to_string(*executed.like));
     co_return co_await answer_effect(call, *answered, work, std::move(lines));
   }
   if (std::holds_alternative<NotSent>(executed.effect)) {
@@ -129,20 +130,21 @@ Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork& work) {
                          .operation_id = call.operation_id});
 }
 
-Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork& work, std::string extra_lines) {
+Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork* work, std::string extra_lines) {
   http::Exchange& exchange = call.exchange;
   const Response& response = *answered.response;
   http::Scratch lines;
-  lines->append(work.first_lines()).append(extra_lines);
-  if (!response.body_omitted) {
-    (void)co_await exchange.respond(response.status, *lines, response.body, work.reason());
+  lines->append(work ? work->first_lines() : response.headers).append(extra_lines);
+  if (!work || !response.body_omitted) {
+    const std::string_view reason = work ? std::string_view(work->reason()) : std::string_view();
+    (void)co_await exchange.respond(response.status, *lines, response.body, reason);
     co_return;
   }
   // Too large to keep: what has come so far, then the rest as it comes. Its outcome is stored already.
-  bool going = co_await exchange.start(response.status, *lines, work.announced_body(), work.reason());
-  if (going) going = co_await exchange.write(work.begun_body());
-  while (going && work.has_more()) {
-    const http::BodyPiece piece = co_await work.read_more();
+  bool going = co_await exchange.start(response.status, *lines, work->announced_body(), work->reason());
+  if (going) going = co_await exchange.write(work->begun_body());
+  while (going && work->has_more()) {
+    const http::BodyPiece piece = co_await work->read_more();
     if (piece.status == http::BodyStatus::end) break;
     if (piece.status != http::BodyStatus::piece) {
       exchange.abort();
@@ -151,6 +153,14 @@ Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork& wo
     going = co_await exchange.write(piece.data);
   }
   if (going) (void)co_await exchange.finish();
+}
+
+// The upstream's own transaction said what every retry will be told; the wire said something else, or
+// nothing.
+Task<> Proxy::answer_committed(Call& call, const Response& response) {
+  http::Scratch lines;
+  lines->append(response.headers).append(operation_line(call.operation_id));
+  (void)co_await call.exchange.respond(response.status, *lines, response.body);
 }
 
 Task<> Proxy::answer_replay(Call& call, const Record& record) {
@@ -192,22 +202,35 @@ Task<> Proxy::answer_rejected(Call& call, const Rejected& rejected) {
         problem.location = line_value(record.response->headers, "Location").value_or("");
       }
       break;
+    case Rejection::duplicate_fact:
+      problem.code = ProblemCode::duplicate_business_operation;
+      break;
+    case Rejection::suspected:
+      suspect(call, record.operation_id);
+      problem.code = ProblemCode::suspected_duplicate;
+      break;
   }
   co_await refuse(call, problem);
 }
 
 Task<> Proxy::answer_still_running(Call& call, const Record& record) {
-  const bool accepts =
-      call.operation->policy->in_progress.then == InProgressThen::accept && record.epoch != 0;
-  if (!accepts) {
+  const Operation& operation = *call.operation;
+  const bool would = operation.policy->in_progress.then == InProgressThen::accept ||
+                     (operation.bulk && prefers_async(call.exchange.request().headers));
+  if (!would || record.epoch == 0) {
     co_return co_await refuse(call, {.code = ProblemCode::in_progress, .operation_id = call.operation_id});
   }
+  co_await respond_accepted(call, record);
+}
+
+Task<> Proxy::respond_accepted(Call& call, const Record& record) {
   std::string lines =
       "Content-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nLocation: ";
   lines.append(operation_location(record.operation_id))
       .append("\r\n")
       .append(operation_line(call.operation_id));
-  (void)co_await call.exchange.respond(202, lines, operation_json(record));
+  const std::optional<BulkProgress> progress = context_.bulk_board.find(record.operation_id);
+  (void)co_await call.exchange.respond(202, lines, operation_json(record, progress));
 }
 
 }  // namespace onceward

@@ -23,9 +23,7 @@ struct Proxy::Call {
   const MonoTime began = net::Worker::now();
 
   std::string operation_name() const {
-    if (!operation->name.empty()) return operation->name;
-    const http::RequestHead& request = exchange.request();
-    return std::string(request.method).append(" ").append(request.path());
+    return onceward::operation_name(*operation, exchange.request().method, exchange.request().path());
   }
 
   // For the log and the metrics.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/operation_result.hpp"
 #include "http/hop_by_hop.hpp"
 #include "http/response_writer.hpp"
 
@@ -14,11 +15,6 @@ using http::same_name;
 bool is_framing(std::string_view name) {
   return same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") ||
          same_name(name, "Trailer");
-}
-
-// What an upstream says to us and not to the client.
-bool is_control(std::string_view name) {
-  return same_name(name, "Onceward-Outcome") || same_name(name, "Onceward-Ttl");
 }
 
 // What only we may say to the client.
@@ -44,6 +40,29 @@ std::optional<Duration> ttl_from(std::string_view text) {
   return std::chrono::seconds(seconds);
 }
 
+void keep(std::shared_ptr<OperationResult>& result, const OperationResult& said) {
+  if (!result) result = std::make_shared<OperationResult>();
+  if (!said.resource_id.empty()) {
+    result->resource_type = said.resource_type;
+    result->resource_id = said.resource_id;
+  }
+  if (!said.failure_code.empty()) result->failure_code = said.failure_code;
+}
+
+// What the upstream says of the result in so many words goes before what its Location means.
+void read_result(const http::ResponseHead& head, CapturedHead& captured) {
+  OperationResult said;
+  const std::optional<std::string_view> location = head.headers.find("Location");
+  if (location && head.status < 300 && read_location(*location, said)) keep(captured.result, said);
+  const std::optional<std::string_view> resource = head.headers.find("Onceward-Resource");
+  if (resource && read_resource(*resource, said)) keep(captured.result, said);
+  const std::optional<std::string_view> failure = head.headers.find("Onceward-Failure");
+  if (failure && head.status >= 400 && is_showable(*failure, failure_code_bytes_max)) {
+    said.failure_code = *failure;
+    keep(captured.result, said);
+  }
+}
+
 template <class Visit>
 void for_each_line(std::string_view lines, Visit visit) {
   while (!lines.empty()) {
@@ -57,6 +76,11 @@ void for_each_line(std::string_view lines, Visit visit) {
 
 }  // namespace
 
+bool is_control(std::string_view name) {
+  return same_name(name, "Onceward-Outcome") || same_name(name, "Onceward-Ttl") ||
+         same_name(name, "Onceward-Resource") || same_name(name, "Onceward-Failure");
+}
+
 CapturedHead capture_head(const http::ResponseHead& head, const Policy& policy) {
   CapturedHead captured;
   captured.outcome = policy.outcomes.of(head.status);
@@ -65,11 +89,15 @@ CapturedHead capture_head(const http::ResponseHead& head, const Policy& policy) 
   for (const http::HeaderView& header : head.headers) bytes += header.name.size() + header.value.size() + 4;
   captured.first_lines.reserve(bytes);
   captured.stored_lines.reserve(bytes);
+  bool says_result = false;
   for (const http::HeaderView& header : head.headers) {
     if (same_name(header.name, "Onceward-Outcome")) {
       captured.outcome = outcome_from(header.value).value_or(captured.outcome);
     } else if (same_name(header.name, "Onceward-Ttl")) {
       captured.ttl = ttl_from(header.value);
+    } else if (same_name(header.name, "Location") || same_name(header.name, "Onceward-Resource") ||
+               same_name(header.name, "Onceward-Failure")) {
+      says_result = true;
     }
     if (is_control(header.name) || is_ours(header.name) || is_framing(header.name)) continue;
     if (hop_by_hop.drops(header.name)) continue;
@@ -78,7 +106,19 @@ CapturedHead capture_head(const http::ResponseHead& head, const Policy& policy) 
     if (same_name(header.name, "Set-Cookie") && !policy.replay.keep_cookies) continue;
     append_line(captured.stored_lines, header.name, header.value);
   }
+  if (says_result) read_result(head, captured);
   return captured;
+}
+
+std::shared_ptr<const OperationResult> result_of(const CapturedHead& head, int status,
+                                                 std::string_view body) {
+  if (status < 400 || (head.result && !head.result->failure_code.empty())) return head.result;
+  const std::string_view type = line_value(head.stored_lines, "Content-Type").value_or("");
+  if (!same_name(type.substr(0, type.find(';')), "application/problem+json")) return head.result;
+  OperationResult said = head.result ? *head.result : OperationResult{};
+  said.failure_code = failure_code_of_problem(body);
+  if (said.failure_code.empty()) return head.result;
+  return std::make_shared<const OperationResult>(std::move(said));
 }
 
 std::optional<std::string_view> line_value(std::string_view lines, std::string_view name) {

@@ -2,6 +2,7 @@
 // back from a kept response to a replay's header lines. Pure; header lines are "Name: value\r\n".
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,9 +18,16 @@ struct CapturedHead {
   std::string stored_lines;  // for replays: also without Date, framing and, by default, Set-Cookie
   OutcomeClass outcome = OutcomeClass::replay;
   std::optional<Duration> ttl;
+  std::shared_ptr<OperationResult> result;  // what the upstream says it came to; null: nothing
 };
 
+// What an upstream says to us and not to the client.
+bool is_control(std::string_view name);
+
 CapturedHead capture_head(const http::ResponseHead& head, const Policy& policy);
+
+// The result of a final answer: what its head says, and of a failure also what its body does. Null: nothing.
+std::shared_ptr<const OperationResult> result_of(const CapturedHead& head, int status, std::string_view body);
 
 // The stored lines of an answer too large to keep: only where the result is.
 std::string location_line(std::string_view stored_lines);

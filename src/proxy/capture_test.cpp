@@ -103,5 +103,53 @@ TEST(Replay, of_an_answer_too_large_only_the_location_is_kept) {
   EXPECT_EQ(location_line("X-A: 1\r\n"), "");
 }
 
+TEST(Capture, what_an_answer_says_of_its_result) {
+  struct Case {
+    int status;
+    Lines lines;
+    const char* body;
+    std::optional<OperationResult> result;
+  };
+  const Case cases[] = {
+      {201, {{"Location", "/v1/orders/42"}}, "", OperationResult{"orders", "42", ""}},
+      {201, {{"Location", "/42"}}, "", std::nullopt},
+      {303, {{"Location", "/v1/orders/42"}}, "", std::nullopt},
+      {200, {{"Onceward-Resource", "order/7"}}, "", OperationResult{"order", "7", ""}},
+      {201,
+       {{"Onceward-Resource", "order/7"}, {"Location", "/v1/orders/42"}},
+       "",
+       OperationResult{"order", "7", ""}},
+      {201,
+       {{"Onceward-Resource", "broken"}, {"Location", "/v1/orders/42"}},
+       "",
+       OperationResult{"orders", "42", ""}},
+      {200, {{"Onceward-Failure", "NONE"}}, "", std::nullopt},
+      {409, {{"onceward-failure", "TAKEN"}}, "", OperationResult{"", "", "TAKEN"}},
+      {409,
+       {{"Onceward-Failure", "TAKEN"}, {"Content-Type", "application/problem+json"}},
+       R"({"code":"OTHER"})",
+       OperationResult{"", "", "TAKEN"}},
+      {422,
+       {{"Content-Type", "Application/Problem+JSON; charset=utf-8"}},
+       R"({"code":"EMPTY"})",
+       OperationResult{"", "", "EMPTY"}},
+      {409,
+       {{"Onceward-Resource", "order/7"}, {"Content-Type", "application/problem+json"}},
+       R"({"type":"/taken"})",
+       OperationResult{"order", "7", "/taken"}},
+      {422, {{"Content-Type", "application/json"}}, R"({"code":"EMPTY"})", std::nullopt},
+      {200, {{"Content-Type", "application/problem+json"}}, R"({"code":"EMPTY"})", std::nullopt},
+      {200, {{"X-A", "b"}}, "", std::nullopt},
+  };
+  for (const Case& c : cases) {
+    const CapturedHead captured = capture(c.status, c.lines);
+    const std::shared_ptr<const OperationResult> result = result_of(captured, c.status, c.body);
+    EXPECT_EQ(result ? std::optional(*result) : std::nullopt, c.result)
+        << c.status << " " << c.lines.front().first << " " << c.body;
+    EXPECT_EQ(captured.first_lines.find("Onceward-"), std::string::npos);
+    EXPECT_EQ(captured.stored_lines.find("nceward-"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace onceward

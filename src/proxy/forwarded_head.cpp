@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/transaction_token.hpp"
 #include "http/request_writer.hpp"
 #include "http/response_writer.hpp"
 #include "http/scratch.hpp"
@@ -31,6 +32,9 @@ void ForwardedHead::write(std::string& head, std::size_t body_bytes, const Grant
     extra->append("Onceward-Epoch: ");
     http::append_number(*extra, grant.epoch);
     extra->append("\r\n");
+    if (with_token_)
+      http::append_line(*extra, "Onceward-Token",
+                        transaction_token(grant.operation_id, grant.epoch, grant.owner));
   }
   http::ForwardOptions options;
   options.peer_address = peer.address;

@@ -17,12 +17,15 @@ std::span<const std::string_view> dropped_request_names(bool begins_trace);
 
 class ForwardedHead final : public HeadWriter {
  public:
-  ForwardedHead(const Proxy::Call& call, Random& random) : call_(call), random_(random) {}
+  // `with_token`: the upstream may finish the operation in a transaction of its own.
+  ForwardedHead(const Proxy::Call& call, Random& random, bool with_token)
+      : call_(call), random_(random), with_token_(with_token) {}
   void write(std::string& head, std::size_t body_bytes, const Grant& grant) const override;
 
  private:
   const Proxy::Call& call_;
   Random& random_;
+  const bool with_token_;
 };
 
 }  // namespace onceward

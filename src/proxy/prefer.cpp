@@ -27,19 +27,36 @@ std::optional<Duration> wait_of(std::string_view preference) {
   return std::chrono::seconds(seconds);
 }
 
-}  // namespace
-
-std::optional<Duration> preferred_wait(const http::HeaderList& headers) {
+// Whether `wanted` is true of one of the preferences; stops there.
+template <class Wanted>
+bool any_preference(const http::HeaderList& headers, Wanted wanted) {
   for (const http::HeaderView& header : headers) {
     if (!http::same_name(header.name, "Prefer")) continue;
     std::string_view left = header.value;
     while (!left.empty()) {
       const std::size_t comma = std::min(left.find(','), left.size());
-      if (const auto wait = wait_of(trimmed(left.substr(0, comma)))) return wait;
+      if (wanted(trimmed(left.substr(0, comma)))) return true;
       left.remove_prefix(std::min(comma + 1, left.size()));
     }
   }
-  return std::nullopt;
+  return false;
+}
+
+}  // namespace
+
+std::optional<Duration> preferred_wait(const http::HeaderList& headers) {
+  std::optional<Duration> found;
+  any_preference(headers, [&](std::string_view preference) {
+    found = wait_of(preference);
+    return found.has_value();
+  });
+  return found;
+}
+
+bool prefers_async(const http::HeaderList& headers) {
+  return any_preference(headers, [](std::string_view preference) {
+    return http::same_name(trimmed(preference.substr(0, preference.find(';'))), "respond-async");
+  });
 }
 
 }  // namespace onceward

@@ -1,4 +1,4 @@
-// `Prefer: wait=N` (RFC 7240): how long a client is willing to wait for an answer. Pure.
+// `Prefer` (RFC 7240): whether and how long a client is willing to wait for an answer. Pure.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,9 @@
 #include "onceward/executor.hpp"
 
 namespace onceward {
+
+// `respond-async`: the client would rather be told where to ask than wait.
+bool prefers_async(const http::HeaderList& headers);
 
 // The first wait preference of the Prefer lines; a malformed one is as if it were not there.
 std::optional<Duration> preferred_wait(const http::HeaderList& headers);

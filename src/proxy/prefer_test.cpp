@@ -44,5 +44,27 @@ TEST(PreferredWait, looks_at_every_prefer_line_and_no_other) {
   EXPECT_EQ(preferred_wait(headers), 2s);
 }
 
+TEST(PrefersAsync, when_one_of_the_preferences_says_so) {
+  struct Case {
+    const char* value;
+    bool async;
+  };
+  const Case cases[] = {
+      {"respond-async", true},
+      {"Respond-Async", true},
+      {"wait=5, respond-async", true},
+      {"respond-async; x=1", true},
+      {"respond-async-later", false},
+      {"wait=5", false},
+      {"", false},
+  };
+  for (const Case& c : cases) {
+    http::HeaderList headers;
+    headers.add("X-Prefer", "respond-async");
+    headers.add("Prefer", c.value);
+    EXPECT_EQ(prefers_async(headers), c.async) << c.value;
+  }
+}
+
 }  // namespace
 }  // namespace onceward

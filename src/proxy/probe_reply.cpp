@@ -23,7 +23,7 @@ ProbeAnswer applied(ProbeReply reply, const ProbePolicy& policy) {
     response.headers = "Content-Type: application/json\r\n";
     response.body = *part;
   }
-  return Applied{std::make_shared<const Response>(std::move(response))};
+  return Applied{std::make_shared<const Response>(std::move(response)), std::move(reply.result)};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What the answer to a probe means, by its status. Pure; any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/policy.hpp"
@@ -14,6 +15,7 @@ struct ProbeReply {
   std::string lines;  // as they would be stored
   std::string body;
   bool body_omitted = false;  // larger than what is kept
+  std::shared_ptr<const OperationResult> result = {};
 };
 ProbeAnswer read_probe_reply(ProbeReply reply, const ProbePolicy& policy);
 

@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "core/key.hpp"
 #include "core/probe_target.hpp"
+#include "core/request_marks.hpp"
 #include "core/scope.hpp"
 #include "http/request_writer.hpp"
 #include "proxy/call.hpp"
@@ -19,7 +20,8 @@ namespace {
 using http::ReadBody;
 using http::RequestHead;
 
-constexpr std::array<std::string_view, 2> control_response_names = {"Onceward-Outcome", "Onceward-Ttl"};
+constexpr std::array<std::string_view, 4> control_response_names = {"Onceward-Outcome", "Onceward-Ttl",
+                                                                    "Onceward-Resource", "Onceward-Failure"};
 
 bool is_safe(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
@@ -91,7 +93,7 @@ Proxy::Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worke
       metrics_(context.metrics.shard(worker_index)),
       observer_(std::make_unique<Observer>(context.metrics, metrics_, context.log)),
       prober_(context.log),
-      well_known_(context.store) {}
+      well_known_(context.store, context.bulk_board) {}
 
 void Proxy::use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream) {
   rules_ = std::move(rules);
@@ -217,6 +219,8 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
     key = std::move(*derived);
   }
 
+  if (operation.bulk) co_return co_await guard_bulk(call, identity, std::move(*key), std::move(body));
+
   const std::string name = call.operation_name();
   const Scope scope = scope_of(identity.tenant, identity.caller, name, *key, rules.secret);
   call.key_hash = key_hint(*key, rules.secret);
@@ -252,6 +256,13 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
         fill_in_request(operation.policy->probe->target, {info.tenant, *key, work->body()});
     if (target) info.probe_target = *target;
   }
+  if (operation.reference) info.reference = reference_of(*operation.reference, request.headers, work->body());
+  if (operation.policy->unique || operation.policy->suspect) {
+    command.confirmed = request.headers.find("Onceward-Confirm") == "distinct";
+    info.marks =
+        marks_of(*operation.policy, {identity.tenant, identity.caller, name, work->body(), command.confirmed},
+                 rules.secret);
+  }
   command.request = std::make_shared<const RequestInfo>(std::move(info));
   call.info = command.request;
   command.policy = operation.policy;
@@ -267,25 +278,25 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
     if (!as_then) return as_then.error();
     return as_then->fingerprint;
   };
-  const ForwardedHead head(call, context_.random);
+  const ForwardedHead head(call, context_.random, context_.store.serves_transactions());
   work->head = &head;
   work->client = &exchange;
   Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
   work->client = nullptr;
   work->head = nullptr;
   call.upstream_took = work->took();
-  co_await answer(call, std::move(outcome), *work);
+  co_await answer(call, std::move(outcome), work.get());
 }
 
 // A body that was looked into for a key and has none: the answer is passed on, nothing is kept.
 Task<> Proxy::run_without_key(Call& call, std::string body) {
   std::shared_ptr<UpstreamWork> work = make_work(call, std::move(body));
-  const ForwardedHead head(call, context_.random);
+  const ForwardedHead head(call, context_.random, context_.store.serves_transactions());
   work->head = &head;
   Outcome outcome = co_await context_.engine.run_unguarded(work);
   work->head = nullptr;
   call.upstream_took = work->took();
-  co_await answer(call, std::move(outcome), *work);
+  co_await answer(call, std::move(outcome), work.get());
 }
 
 std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {

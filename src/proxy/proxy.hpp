@@ -12,6 +12,8 @@
 #include "http/upstream.hpp"
 #include "ops/log.hpp"
 #include "ops/metrics.hpp"
+#include "proxy/bulk_board.hpp"
+#include "proxy/identity.hpp"
 #include "proxy/rules.hpp"
 #include "proxy/upstream_prober.hpp"
 #include "proxy/upstream_work.hpp"
@@ -28,6 +30,7 @@ struct ProxyContext {
   Log& log;
   Metrics& metrics;
   Quotas& quotas;
+  BulkBoard& bulk_board;
 };
 
 class Proxy final : public http::Handler {
@@ -35,6 +38,10 @@ class Proxy final : public http::Handler {
   Proxy(const ProxyContext& context, net::Worker& worker, std::size_t worker_index);
 
   void use(std::shared_ptr<const Rules> rules, std::shared_ptr<http::Upstream> upstream);
+
+  // Shutting down: from then on no further item of a bulk request is begun. What has been begun ends, and a
+  // retry goes on with the rest.
+  void wind_down(MonoTime at) { winds_down_at_ = at; }
 
   // For whoever works in the background of this worker.
   Prober& prober() { return prober_; }
@@ -50,13 +57,19 @@ class Proxy final : public http::Handler {
 
   Task<> pass_through(Call& call);
   Task<> guard(Call& call, std::optional<std::string> key);
+  Task<> guard_bulk(Call& call, Identity identity, std::string key, std::string body);
+  Task<> answer_accepted(Call& call, const Grant& grant);
   Task<> run_without_key(Call& call, std::string body);
-  Task<> answer(Call& call, Outcome outcome, UpstreamWork& work);
-  Task<> answer_first(Call& call, Executed executed, UpstreamWork& work);
-  Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork& work, std::string extra_lines);
+  // `work` is null where nothing of the upstream's answer is passed on but what is stored.
+  Task<> answer(Call& call, Outcome outcome, UpstreamWork* work);
+  Task<> answer_first(Call& call, Executed executed, UpstreamWork* work);
+  void suspect(Call& call, const OperationId& like);
+  Task<> answer_committed(Call& call, const Response& response);
+  Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork* work, std::string extra_lines);
   Task<> answer_replay(Call& call, const Record& record);
   Task<> answer_rejected(Call& call, const Rejected& rejected);
   Task<> answer_still_running(Call& call, const Record& record);
+  Task<> respond_accepted(Call& call, const Record& record);
   Task<> refuse(Call& call, const Problem& problem);
   std::shared_ptr<UpstreamWork> make_work(Call& call, std::string body);
   void count_would_have(std::size_t operation_index, std::string_view would_have);
@@ -71,6 +84,7 @@ class Proxy final : public http::Handler {
   WellKnown well_known_;
   std::shared_ptr<const Rules> rules_;
   std::shared_ptr<http::Upstream> upstream_;
+  MonoTime winds_down_at_ = MonoTime::max();
 };
 
 }  // namespace onceward

@@ -20,6 +20,22 @@ std::string_view header_of(const IdentityRule& rule) {
 
 }  // namespace
 
+std::string operation_name(const Operation& operation, std::string_view method, std::string_view path) {
+  if (!operation.name.empty()) return operation.name;
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string name(method);
+  name += ' ';
+  for (const char c : path) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (byte < 0x80) {
+      name += c;
+    } else {
+      name.append({'%', digits[byte >> 4], digits[byte & 15]});
+    }
+  }
+  return name;
+}
+
 void Rules::seal() {
   ONCEWARD_ASSERT(protected_.empty());
   for (const IdentityRule* rule : {&identity.tenant, &identity.caller}) {

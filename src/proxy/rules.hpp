@@ -3,14 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/fingerprint.hpp"
 #include "core/policy.hpp"
+#include "proxy/bulk_rules.hpp"
 #include "proxy/identity.hpp"
 #include "proxy/quotas.hpp"
+#include "proxy/reference.hpp"
 #include "proxy/routes.hpp"
 
 namespace onceward {
@@ -21,7 +24,13 @@ struct Operation {
   std::shared_ptr<const Policy> policy;
   CompiledFingerprintPolicy fingerprint;
   std::size_t metrics_index = 0;
+  std::optional<ReferenceRule> reference;
+  std::shared_ptr<const BulkRules> bulk;  // null: its requests are sent as they are
 };
+
+// What the operation of a request is called. Bytes of the path above 127 are percent-encoded: names are text,
+// in JSON and in PostgreSQL, and a client may send any byte.
+std::string operation_name(const Operation& operation, std::string_view method, std::string_view path);
 
 struct Rules {
   Rules() = default;

@@ -27,8 +27,12 @@ void UpstreamProber::use(std::shared_ptr<const Rules> rules, std::shared_ptr<htt
 }
 
 std::shared_ptr<const Policy> UpstreamProber::policy_of(std::string_view operation) const {
-  const auto found = std::ranges::find(rules_->operations, operation, &Operation::name);
-  return found == rules_->operations.end() ? nullptr : found->policy;
+  for (const Operation& known : rules_->operations) {
+    // Of a bulk operation there is only something to ask about its items.
+    if (known.bulk && known.bulk->item_name == operation) return known.policy;
+    if (known.name == operation) return known.bulk ? known.bulk->whole : known.policy;
+  }
+  return nullptr;
 }
 
 Duration UpstreamProber::time_limit() const { return std::min(upstream_->options().timeout, longest); }
@@ -76,7 +80,9 @@ Task<Result<ProbeReply>> UpstreamProber::exchange(std::shared_ptr<http::Upstream
     if (status != http::HeadStatus::head) co_return no_answer("no whole answer");
     ProbeReply reply;
     reply.status = lease->head().status;
-    reply.lines = capture_head(lease->head(), policy).stored_lines;
+    CapturedHead captured = capture_head(lease->head(), policy);
+    reply.result = std::move(captured.result);
+    reply.lines = std::move(captured.stored_lines);
     switch (co_await lease->read_body(max_response, reply.body, deadline)) {
       case http::BodyStatus::end:
         lease->release();

@@ -94,12 +94,13 @@ Task<Effect> UpstreamWork::receive(MonoTime deadline) {
   }
   if (fails_at(Failpoint::receive_after)) co_return lost(UnknownCause::half_answer);
   if (!has_more_) lease_.release();
+  std::shared_ptr<const OperationResult> result = result_of(captured_, status_, body_);
   auto response = std::make_shared<Response>();
   response->status = status_;
   response->body_omitted = has_more_;
   response->headers = has_more_ ? location_line(captured_.stored_lines) : std::move(captured_.stored_lines);
   if (!has_more_) response->body = std::move(body_);
-  co_return Answer{std::move(response), captured_.outcome, captured_.ttl};
+  co_return Answer{std::move(response), captured_.outcome, captured_.ttl, std::move(result)};
 }
 
 Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {

@@ -69,6 +69,14 @@ json::object rules_of(const Operation& operation, const Rules& rules) {
   out["replay"] = {{"header", policy.replay.header},
                    {"status", policy.replay.status_200 ? "200" : "original"}};
   out["on_unknown"] = to_text(policy.on_unknown);
+  if (operation.bulk) {
+    const BulkRules& bulk = *operation.bulk;
+    out["bulk"] = {{"items", bulk.items},
+                   {"id", bulk.id},
+                   {"request", bulk.method + " " + bulk.target},
+                   {"parallel", bulk.parallel},
+                   {"max_items", bulk.items_max}};
+  }
   out["max_request_bytes"] = rules.max_request;
   out["max_response_bytes"] = rules.max_response;
   return out;
@@ -86,6 +94,16 @@ json::array headers_of(const Response& response) {
     headers.push_back(json::array{line.substr(0, colon), line.substr(colon + 2)});
   }
   return headers;
+}
+
+json::object result_of(const OperationResult& result) {
+  json::object out;
+  if (!result.resource_id.empty()) {
+    out["resourceType"] = result.resource_type;
+    out["resourceId"] = result.resource_id;
+  }
+  if (!result.failure_code.empty()) out["failureCode"] = result.failure_code;
+  return out;
 }
 
 }  // namespace
@@ -108,7 +126,7 @@ std::string policy_json(const Rules& rules) {
   return json::serialize(out);
 }
 
-std::string operation_json(const Record& record) {
+std::string operation_json(const Record& record, const std::optional<BulkProgress>& progress) {
   json::object out;
   out["operationId"] = to_string(record.operation_id);
   out["state"] = to_string(record.state);
@@ -123,6 +141,11 @@ std::string operation_json(const Record& record) {
   }
   if (is_final(record.state) && record.state != State::expired)
     out["expiresAt"] = time_text(record.expires_at);
+  if (!record.request->reference.empty()) out["reference"] = record.request->reference;
+  if (record.result) out["result"] = result_of(*record.result);
+  if (progress) {
+    out["progress"] = {{"total", progress->total}, {"done", progress->done}, {"failed", progress->failed}};
+  }
   if (record.response) {
     json::object response;
     response["status"] = record.response->status;
@@ -172,7 +195,8 @@ Task<> WellKnown::operation(http::Exchange& exchange, const Rules& rules, std::s
   const bool is_theirs =
       record && record->request->owner_tag == owner_tag(std::get<Identity>(identity), rules.secret);
   if (!is_theirs) co_return co_await respond_problem(exchange, ProblemCode::not_found);
-  (void)co_await exchange.respond(200, json_lines, operation_json(*record));
+  (void)co_await exchange.respond(200, json_lines,
+                                  operation_json(*record, board_.find(record->operation_id)));
 }
 
 }  // namespace onceward

@@ -2,12 +2,14 @@
 // and never forwarded: the policy, the state of an operation, the meaning of a problem code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/task.hpp"
 #include "http/exchange.hpp"
 #include "onceward/store.hpp"
+#include "proxy/bulk_board.hpp"
 #include "proxy/rules.hpp"
 
 namespace onceward {
@@ -19,7 +21,7 @@ std::string operation_location(const OperationId& id);
 
 class WellKnown {
  public:
-  explicit WellKnown(Store& store) : store_(store) {}
+  WellKnown(Store& store, const BulkBoard& board) : store_(store), board_(board) {}
   // For paths that begin with the prefix.
   Task<> handle(http::Exchange& exchange, const Rules& rules);
 
@@ -27,9 +29,11 @@ class WellKnown {
   Task<> operation(http::Exchange& exchange, const Rules& rules, std::string_view id_text);
 
   Store& store_;
+  const BulkBoard& board_;
 };
 
 std::string policy_json(const Rules& rules);
-std::string operation_json(const Record& record);
+// How far it has come, when it is a bulk request that this process is working on.
+std::string operation_json(const Record& record, const std::optional<BulkProgress>& progress = {});
 
 }  // namespace onceward
