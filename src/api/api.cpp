@@ -61,6 +61,11 @@ const Api::Route Api::routes[] = {
     {"POST", "/v1/records/{}/resolve", Role::operate, Size::response,
      [](Api& a, ApiCall& c) { return a.records_.resolve(c); }},
     {"POST", "/v1/purge", Role::operate, Size::plain, [](Api& a, ApiCall& c) { return a.purge_.purge(c); }},
+    {"GET", "/v1/outbox", Role::read, Size::none, [](Api& a, ApiCall& c) { return a.outbox_.status(c); }},
+    {"GET", "/v1/outbox/events", Role::read, Size::none,
+     [](Api& a, ApiCall& c) { return a.outbox_.list(c); }},
+    {"POST", "/v1/outbox/retry", Role::operate, Size::plain,
+     [](Api& a, ApiCall& c) { return a.outbox_.retry(c); }},
     {"GET", "/v1/stats", Role::read, Size::none, [](Api& a, ApiCall& c) { return a.records_.stats(c); }},
     {"GET", "/v1/audit", Role::read, Size::none, [](Api& a, ApiCall& c) { return a.records_.audit(c); }},
 };
@@ -123,9 +128,10 @@ Task<bool> read_body(ApiCall& call, std::size_t limit) {
 Api::Api(const ApiContext& context, std::shared_ptr<const ApiRules> rules)
     : admin_(context.admin),
       audit_(context.store, context.clock, context.random),
-      claims_(context.store, context.clock, context.random, context.metrics),
-      records_(context.store, context.clock, audit_),
+      claims_(context.store, context.clock, context.random, context.metrics, context.events),
+      records_(context.store, context.clock, audit_, context.events),
       purge_(context.store, context.clock, audit_),
+      outbox_(context.store, audit_, context.events),
       rules_(std::move(rules)) {}
 
 http::PlainAnswer Api::protocol_error(int status, std::string_view detail) {

@@ -6,6 +6,7 @@
 
 #include "api/audit.hpp"
 #include "api/claims_api.hpp"
+#include "api/outbox_api.hpp"
 #include "api/purge_api.hpp"
 #include "api/records_api.hpp"
 #include "http/server.hpp"
@@ -19,6 +20,7 @@ struct ApiContext {
   Random& random;
   Metrics::Shard& metrics;  // of the worker it runs on
   AdminApi& admin;          // health and metrics
+  const OutcomeEvents& events;
 };
 
 class Api final : public http::Handler {
@@ -44,6 +46,7 @@ class Api final : public http::Handler {
   ClaimsApi claims_;
   RecordsApi records_;
   PurgeApi purge_;
+  OutboxApi outbox_;
   std::shared_ptr<const ApiRules> rules_;
 };
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <charconv>
 
 #include "base/hex.hpp"
 
 namespace onceward {
 namespace {
 
+constexpr std::size_t limit_default = 100;
+constexpr std::size_t limit_max = 1000;
 constexpr std::string_view json_lines = "Content-Type: application/json\r\nCache-Control: no-store\r\n";
 
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -74,6 +77,17 @@ Task<> refuse_error(ApiCall& call, const Error& error) {
         "The store cannot answer now. Whether the change was made is not known; the same call may be "
         "repeated.";
   co_await refuse(call, {.code = code, .detail = detail});
+}
+
+Result<std::size_t> limit_of(const Query& query) {
+  const auto found = query.find("limit");
+  if (found == query.end()) return limit_default;
+  const std::string& text = found->second;
+  std::size_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc() || end != text.data() + text.size() || limit < 1 || limit > limit_max)
+    return Error{Errc::invalid, "limit: must be a whole number from 1 to 1000"};
+  return limit;
 }
 
 Result<Query> read_query(std::string_view query, std::initializer_list<std::string_view> known) {

@@ -37,5 +37,7 @@ Task<> refuse_error(ApiCall& call, const Error& error);
 // The members of a query, decoded. Errc::invalid for bad escapes, repeated and unknown names.
 using Query = std::map<std::string, std::string, std::less<>>;
 Result<Query> read_query(std::string_view query, std::initializer_list<std::string_view> known);
+// The member `limit`: 1 to 1000, by default 100. Errc::invalid.
+Result<std::size_t> limit_of(const Query& query);
 
 }  // namespace onceward

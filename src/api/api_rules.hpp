@@ -30,6 +30,7 @@ struct ApiRules {
   std::size_t max_request = std::size_t{1} << 20;
   std::size_t max_response = std::size_t{10} << 20;
   Duration audit_ttl = std::chrono::days(90);
+  bool tells_events = false;  // some operation does
   OperationRule fallback;
   std::map<std::string, OperationRule, std::less<>> operations;
 

@@ -5,6 +5,7 @@
 
 #include "api/response_json.hpp"
 #include "base/hex.hpp"
+#include "core/operation_result.hpp"
 #include "core/reserved.hpp"
 #include "http/head.hpp"
 
@@ -103,6 +104,8 @@ std::optional<ClaimRefused> read_claim(std::string_view text, const ApiRules& ru
     object->fail("fingerprint", "give either fingerprint or request");
   out.lease = milliseconds(object->number("lease_ms", 1, lease_ms_max));
   out.ttl = milliseconds(object->number("ttl_ms", 1, ttl_ms_max));
+  out.reference = object->text("reference", reference_bytes_max).value_or("");
+  check_name(*object, "reference", out.reference);
   out.claim_id = object->text("claim_id", 255).value_or("");
   object->refuse_unknown();
   if (!body.ok()) return ClaimRefused{ProblemCode::bad_request, body.error()};

@@ -34,7 +34,8 @@ struct ClaimInput {
   std::optional<RequestParts> request;     // to be taken from these
   std::optional<Duration> lease;
   std::optional<Duration> ttl;
-  std::string claim_id;  // the asker's own name for this attempt; empty: none
+  std::string reference;  // the business reference; empty: none
+  std::string claim_id;   // the asker's own name for this attempt; empty: none
 };
 
 struct ClaimRefused {

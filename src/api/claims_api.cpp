@@ -5,7 +5,9 @@
 
 #include "api/claim_input.hpp"
 #include "api/claim_token.hpp"
+#include "api/emission_json.hpp"
 #include "api/response_json.hpp"
+#include "api/result_json.hpp"
 #include "base/await.hpp"
 #include "base/sha256.hpp"
 #include "base/time_text.hpp"
@@ -43,10 +45,11 @@ ClaimRequest claim_request(const ClaimInput& input, const ApiRules& rules, const
   request.scope = scope;
   request.start = State::claimed;
   request.fingerprint = printed.fingerprint;
-  request.request = std::make_shared<const RequestInfo>(
-      RequestInfo{input.tenant.value_or(""), input.operation,
-                  rules.hash_keys ? key_hint(input.key, rules.secret) : input.key, std::move(printed.leaves),
-                  owner_tag_of(input.tenant, input.caller, rules.secret)});
+  RequestInfo info{input.tenant.value_or(""), input.operation,
+                   rules.hash_keys ? key_hint(input.key, rules.secret) : input.key, std::move(printed.leaves),
+                   owner_tag_of(input.tenant, input.caller, rules.secret)};
+  info.reference = input.reference;
+  request.request = std::make_shared<const RequestInfo>(std::move(info));
   request.lease = input.lease.value_or(policy.lease);
   request.max_hold = policy.max_hold;
   request.ttl = input.ttl.value_or(policy.ttl);
@@ -80,6 +83,9 @@ Rejected rejected(Rejection why) {
       return {ProblemCode::record_expired, ClaimOutcome::expired, "expired"};
     case Rejection::not_stored:
       return {ProblemCode::response_not_stored, ClaimOutcome::not_stored, "not_stored"};
+    case Rejection::duplicate_fact:
+    case Rejection::suspected:
+      break;  // claims through the API carry no marks
   }
   return {ProblemCode::internal_error, ClaimOutcome::refused, ""};
 }
@@ -164,6 +170,7 @@ Task<> ClaimsApi::claim(ApiCall& call) {
     json::object out = claim_json(record);
     out["decision"] = "replay";
     out["response"] = response_json(*record.response);
+    if (record.result) out["result"] = result_json(*record.result);
     co_await answer(call, 200, out);
   } else if (std::holds_alternative<Wait>(decision)) {
     // The asker's own attempt, named by its claim_id, has ended; waiting for it would be for ever.
@@ -189,8 +196,9 @@ Task<> ClaimsApi::claim(ApiCall& call) {
   }
 }
 
+// Whether the verb was done; the call is answered either way.
 template <class Start>
-Task<> ClaimsApi::act(ApiCall& call, StoreVerb verb, Start start) {
+Task<bool> ClaimsApi::act(ApiCall& call, StoreVerb verb, Start start) {
   Result<Record> done = Error{};
   for (int attempt = 0; attempt < 2; ++attempt) {
     const MonoTime began = clock_.mono();
@@ -198,14 +206,20 @@ Task<> ClaimsApi::act(ApiCall& call, StoreVerb verb, Start start) {
     metrics_.store_call(verb, clock_.mono() - began);
     if (done || done.error().code != Errc::unavailable) break;
   }
-  if (done) co_return co_await answer(call, 200, claim_json(*done));
+  if (done) {
+    co_await answer(call, 200, claim_json(*done));
+    co_return true;
+  }
   const Errc code = done.error().code;
-  if (code == Errc::stale || code == Errc::not_found)
-    co_return co_await refuse(call, {.code = ProblemCode::stale_claim, .operation_id = call.id});
-  if (code == Errc::conflict)
-    co_return co_await refuse(
-        call, {.code = ProblemCode::conflict, .detail = done.error().message, .operation_id = call.id});
-  co_await refuse_error(call, done.error());
+  if (code == Errc::stale || code == Errc::not_found) {
+    co_await refuse(call, {.code = ProblemCode::stale_claim, .operation_id = call.id});
+  } else if (code == Errc::conflict) {
+    co_await refuse(call,
+                    {.code = ProblemCode::conflict, .detail = done.error().message, .operation_id = call.id});
+  } else {
+    co_await refuse_error(call, done.error());
+  }
+  co_return false;
 }
 
 Task<> ClaimsApi::dispatch(ApiCall& call) {
@@ -237,9 +251,22 @@ Task<> ClaimsApi::renew(ApiCall& call) {
   co_await act(call, StoreVerb::renew, [&](auto& reply) { return store_.renew(request, reply); });
 }
 
+Task<Result<std::shared_ptr<const Events>>> ClaimsApi::events_of(ApiCall& call,
+                                                                 const CompleteRequest& request,
+                                                                 const Emissions* emitted) {
+  const Result<Record> record = co_await store_call<Record>(
+      call.executor(), [&](auto& reply) { return store_.lookup(request.fence.scope, reply); });
+  // Without a record there is nothing to complete: the verb itself says so.
+  if (!record && record.error().code == Errc::not_found) co_return std::shared_ptr<const Events>();
+  if (!record) co_return record.error();
+  const Policy& policy = *call.rules->operation(record->request->operation).policy;
+  co_return events_.of(*record, policy, request.as, request.response.get(), request.result.get(), emitted);
+}
+
 Task<> ClaimsApi::complete(ApiCall& call) {
   VerbInput input(call);
   CompleteRequest request;
+  std::shared_ptr<const Emissions> emitted;
   if (input.object) {
     JsonObject& object = *input.object;
     request.response = read_response(object, call.rules->max_response);
@@ -249,12 +276,21 @@ Task<> ClaimsApi::complete(ApiCall& call) {
     if (as != "succeeded" && as != "failed") object.fail("as", "must be succeeded or failed");
     request.as = as == "failed" ? State::failed : State::succeeded;
     if (const auto ttl = object.number("ttl_ms", 1, ttl_ms_max)) request.ttl = Duration(*ttl);
+    request.result = read_result(object);
+    emitted = read_emissions(object, call.rules->max_response);
+    if (emitted && !events_.kept()) object.fail("events", "cannot be kept by this store");
     object.refuse_unknown();
   }
   if (!input.body.ok()) co_return co_await refuse_input(call, input.body.error());
   if (!input.fence) co_return co_await refuse(call, {.code = ProblemCode::stale_claim});
   request.fence = *input.fence;
+  if (emitted || call.rules->tells_events) {
+    Result<std::shared_ptr<const Events>> events = co_await events_of(call, request, emitted.get());
+    if (!events) co_return co_await refuse_error(call, events.error());
+    request.events = std::move(*events);
+  }
   co_await act(call, StoreVerb::complete, [&](auto& reply) { return store_.complete(request, reply); });
+  events_.written(request.fence.scope, request.events);  // also when it failed: a look costs little
 }
 
 Task<> ClaimsApi::release(ApiCall& call) {
@@ -286,7 +322,13 @@ Task<> ClaimsApi::unknown(ApiCall& call) {
   if (!input.body.ok()) co_return co_await refuse_input(call, input.body.error());
   if (!input.fence) co_return co_await refuse(call, {.code = ProblemCode::stale_claim});
   request.fence = *input.fence;
-  co_await act(call, StoreVerb::unknown, [&](auto& reply) { return store_.unknown(request, reply); });
+  const Result<Record> before = co_await store_call<Record>(
+      call.executor(), [&](auto& reply) { return store_.lookup(request.fence.scope, reply); });
+  const bool done =
+      co_await act(call, StoreVerb::unknown, [&](auto& reply) { return store_.unknown(request, reply); });
+  // A call that is repeated finds it unknown already and is not counted again.
+  if (done && before && before->state != State::unknown)
+    metrics_.unknown(call.rules->operation(before->request->operation).metrics_index, request.evidence.cause);
 }
 
 }  // namespace onceward

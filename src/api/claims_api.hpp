@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/api_call.hpp"
+#include "engine/outcome_events.hpp"
 #include "onceward/store.hpp"
 #include "ops/metrics.hpp"
 
@@ -10,8 +11,9 @@ namespace onceward {
 
 class ClaimsApi {
  public:
-  ClaimsApi(Store& store, const Clock& clock, Random& random, Metrics::Shard& metrics)
-      : store_(store), clock_(clock), random_(random), metrics_(metrics) {}
+  ClaimsApi(Store& store, const Clock& clock, Random& random, Metrics::Shard& metrics,
+            const OutcomeEvents& events)
+      : store_(store), clock_(clock), random_(random), metrics_(metrics), events_(events) {}
 
   Task<> claim(ApiCall& call);
   Task<> dispatch(ApiCall& call);
@@ -22,14 +24,18 @@ class ClaimsApi {
 
  private:
   Task<Result<ClaimReply>> ask(Executor& executor, const ClaimRequest& request);
+  // The events of a completion; its record says whose they are.
+  Task<Result<std::shared_ptr<const Events>>> events_of(ApiCall& call, const CompleteRequest& request,
+                                                        const Emissions* emitted);
   // A verb that carries a fence: repeated once when its fate is not known (I10), then answered.
   template <class Start>
-  Task<> act(ApiCall& call, StoreVerb verb, Start start);
+  Task<bool> act(ApiCall& call, StoreVerb verb, Start start);
 
   Store& store_;
   const Clock& clock_;
   Random& random_;
   Metrics::Shard& metrics_;
+  const OutcomeEvents& events_;
 };
 
 }  // namespace onceward

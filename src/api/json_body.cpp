@@ -1,6 +1,7 @@
 #include "api/json_body.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace onceward {
 namespace {
@@ -49,6 +50,22 @@ class Walk {
     return std::nullopt;
   }
 
+  // The element at this place of the array that comes next.
+  std::optional<std::string_view> element(std::string_view place) {
+    std::size_t before = 0;
+    const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), before);
+    if (error != std::errc() || end != place.data() + place.size()) return std::nullopt;
+    take();
+    for (; left_[0] != ']'; --before) {
+      const std::string_view value = take_value();
+      if (before == 0) return value;
+      skip_space();
+      if (left_[0] == ',') take();
+    }
+    return std::nullopt;
+  }
+  bool at_array() const { return left_.starts_with('['); }
+
  private:
   void skip_space() { left_.remove_prefix(std::min(left_.find_first_not_of(" \t\r\n"), left_.size())); }
   void take() {
@@ -85,7 +102,8 @@ std::optional<std::string_view> raw_member(std::string_view text, std::string_vi
   while (value && !pointer.empty()) {
     pointer.remove_prefix(1);
     const std::size_t end = std::min(pointer.find('/'), pointer.size());
-    value = Walk(*value).find(pointer.substr(0, end));
+    Walk walk(*value);
+    value = walk.at_array() ? walk.element(pointer.substr(0, end)) : walk.find(pointer.substr(0, end));
     pointer.remove_prefix(end);
   }
   return value;
@@ -159,6 +177,37 @@ std::optional<JsonObject> JsonObject::object(std::string_view name) {
   if (node->type == JsonType::object) return JsonObject(*body_, *node, where_ + "/" + std::string(name));
   fail(name, "must be an object");
   return std::nullopt;
+}
+
+std::vector<std::string> JsonObject::texts(std::string_view name, std::size_t count_max) {
+  std::vector<std::string> found;
+  const JsonNode* node = member(name);
+  if (!node) return found;
+  const JsonTape& tape = body_->tape_;
+  bool good = node->type == JsonType::array && node->child_count <= count_max;
+  for (std::size_t i = 0; good && i < node->child_count; ++i) {
+    const JsonNode& child = tape.node(tape.children(*node)[i]);
+    good = child.type == JsonType::string;
+    found.emplace_back(child.text);
+  }
+  if (!good) fail(name, "must be a list of at most " + std::to_string(count_max) + " strings");
+  return found;
+}
+
+std::vector<JsonObject> JsonObject::objects(std::string_view name) {
+  std::vector<JsonObject> found;
+  const JsonNode* node = member(name);
+  if (!node) return found;
+  if (node->type != JsonType::array) fail(name, "must be a list of objects");
+  if (node->type != JsonType::array) return found;
+  for (const std::uint32_t index : body_->tape_.children(*node)) {
+    const JsonNode& child = body_->tape_.node(index);
+    const std::string where = where_ + "/" + std::string(name) + "/" + std::to_string(found.size());
+    if (child.type != JsonType::object) fail(name, "must be a list of objects");
+    if (child.type != JsonType::object) return {};
+    found.emplace_back(*body_, child, where);
+  }
+  return found;
 }
 
 std::optional<std::string_view> JsonObject::raw(std::string_view name) {

@@ -27,6 +27,8 @@ class JsonObject {
   std::optional<std::int64_t> number(std::string_view name, std::int64_t min, std::int64_t max);
   std::optional<bool> flag(std::string_view name);
   std::optional<JsonObject> object(std::string_view name);
+  std::vector<std::string> texts(std::string_view name, std::size_t count_max);  // ["…", …]; none when absent
+  std::vector<JsonObject> objects(std::string_view name);                        // [{…}, …]; none when absent
   // The member's value as it was written: its numbers and its order are kept.
   std::optional<std::string_view> raw(std::string_view name);
   // [["name", "value"], …]
@@ -60,8 +62,8 @@ class JsonBody {
   std::string error_;
 };
 
-// The text of the member at the end of `path` (names outside of arrays) of a valid JSON text. Nothing when
-// it is absent, or its name is written with escapes.
+// The text of what the pointer (names without escapes, places in arrays) leads to in a valid JSON text.
+// Nothing when it is absent, or its name is written with escapes.
 std::optional<std::string_view> raw_member(std::string_view text, std::string_view pointer);
 
 }  // namespace onceward

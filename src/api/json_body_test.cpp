@@ -5,6 +5,14 @@
 namespace onceward {
 namespace {
 
+template <class Read>
+std::string error_of(const char* text, Read read) {
+  JsonBody body(text);
+  auto object = body.object();
+  if (object) read(*object);
+  return body.error();
+}
+
 TEST(JsonBody, RefusesWhatIsNotOnePlainObject) {
   for (const char* text : {"",
                            " ",
@@ -54,12 +62,6 @@ TEST(JsonBody, ReadsWhatIsThere) {
 }
 
 TEST(JsonBody, NamesTheFirstMemberThatIsWrong) {
-  const auto error_of = [](const char* text, auto read) {
-    JsonBody body(text);
-    auto object = body.object();
-    read(*object);
-    return body.error();
-  };
   EXPECT_EQ(error_of("{}", [](auto& o) { o.needed_text("a", 9); }), "/a: is missing or empty");
   EXPECT_EQ(error_of(R"({"a":""})", [](auto& o) { o.needed_text("a", 9); }), "/a: is missing or empty");
   EXPECT_EQ(error_of(R"({"a":1})", [](auto& o) { o.needed_text("a", 9); }), "/a: must be a string");
@@ -90,6 +92,38 @@ TEST(JsonBody, GivesAValueAsItWasWritten) {
   JsonBody escaped(R"({"js\u006fn":1})");
   EXPECT_FALSE(escaped.object()->raw("json"));
   EXPECT_FALSE(escaped.ok());
+}
+
+TEST(JsonBody, ReadsListsOfObjectsAndOfTexts) {
+  const char* text =
+      R"({"x":[[1,2],{"y":0}], "events" : [ {"data": [1 ,"]"]} ,{"data":{"a":1.0}}], "ids":["a","b"]})";
+  JsonBody body(text);
+  auto object = body.object();
+  ASSERT_TRUE(object);
+  std::vector<JsonObject> events = object->objects("events");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].raw("data"), R"([1 ,"]"])");
+  EXPECT_EQ(events[1].raw("data"), R"({"a":1.0})");
+  EXPECT_EQ(object->texts("ids", 2), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(object->objects("none").empty() && object->texts("none", 2).empty());
+  EXPECT_TRUE(body.ok());
+  EXPECT_EQ(error_of(R"({"a":[{"b":1}]})", [](auto& o) { o.objects("a")[0].refuse_unknown(); }),
+            "/a/0/b: is not known here");
+  for (const char* wrong : {R"({"a":1})", R"({"a":[1]})", R"({"a":[{},[]]})"})
+    EXPECT_EQ(error_of(wrong, [](auto& o) { o.objects("a"); }), "/a: must be a list of objects") << wrong;
+  for (const char* wrong : {R"({"a":"x"})", R"({"a":[1]})", R"({"a":["x","y"]})"})
+    EXPECT_EQ(error_of(wrong, [](auto& o) { o.texts("a", 1); }), "/a: must be a list of at most 1 strings")
+        << wrong;
+}
+
+TEST(JsonBody, FindsElementsOfArraysByTheirPlace) {
+  const char* text = R"({"a":[ 1 ,[2, 3],{"b":[{"c":4}]}]})";
+  EXPECT_EQ(raw_member(text, "/a/0"), "1");
+  EXPECT_EQ(raw_member(text, "/a/1/1"), "3");
+  EXPECT_EQ(raw_member(text, "/a/2/b/0/c"), "4");
+  EXPECT_EQ(raw_member(text, "/a/3"), std::nullopt);
+  EXPECT_EQ(raw_member(text, "/a/x"), std::nullopt);
+  EXPECT_EQ(raw_member(R"({"a":[]})", "/a/0"), std::nullopt);
 }
 
 }  // namespace

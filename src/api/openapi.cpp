@@ -14,7 +14,8 @@ constexpr std::string_view document = R"json(
  "security": [{"token": []}],
  "tags": [
   {"name": "claims", "description": "role app"},
-  {"name": "records", "description": "role read; changes need operate"}, {"name": "health"}
+  {"name": "records", "description": "role read; changes need operate"},
+  {"name": "outbox", "description": "role read; changes need operate"}, {"name": "health"}
  ],
  "paths": {
   "/v1/claims": {
@@ -150,6 +151,7 @@ constexpr std::string_view document = R"json(
      },
      {"name": "operation", "in": "query", "description": "its name", "schema": {"type": "string"}},
      {"name": "tenant", "in": "query", "description": "", "schema": {"type": "string"}},
+     {"name": "reference", "in": "query", "description": "the business reference", "schema": {"type": "string"}},
      {
       "name": "older_than", "in": "query", "description": "unchanged for so long, such as 10m",
       "schema": {"type": "string"}
@@ -264,6 +266,64 @@ constexpr std::string_view document = R"json(
      },
      "400": {"$ref": "#/components/responses/Problem"}, "401": {"$ref": "#/components/responses/Problem"},
      "403": {"$ref": "#/components/responses/Problem"}, "405": {"$ref": "#/components/responses/Problem"},
+     "503": {"$ref": "#/components/responses/Problem"}
+    }
+   }
+  },
+  "/v1/outbox": {
+   "get": {
+    "tags": ["outbox"], "summary": "Count the events that wait", "operationId": "outbox_status",
+    "responses": {
+     "200": {
+      "description": "Counts",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/OutboxStatus"}}}
+     },
+     "400": {"$ref": "#/components/responses/Problem"}, "401": {"$ref": "#/components/responses/Problem"},
+     "403": {"$ref": "#/components/responses/Problem"}, "404": {"$ref": "#/components/responses/Problem"},
+     "405": {"$ref": "#/components/responses/Problem"}, "503": {"$ref": "#/components/responses/Problem"}
+    }
+   }
+  },
+  "/v1/outbox/events": {
+   "get": {
+    "tags": ["outbox"], "summary": "List the events that wait, without their payloads",
+    "operationId": "outbox_events",
+    "parameters": [
+     {
+      "name": "state", "in": "query", "description": "only those that were given up",
+      "schema": {"type": "string", "enum": ["set_aside"]}
+     },
+     {
+      "name": "limit", "in": "query", "description": "",
+      "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
+     },
+     {"name": "cursor", "in": "query", "description": "from an earlier answer", "schema": {"type": "string"}}
+    ],
+    "responses": {
+     "200": {
+      "description": "A page",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/OutboxEvents"}}}
+     },
+     "400": {"$ref": "#/components/responses/Problem"}, "401": {"$ref": "#/components/responses/Problem"},
+     "403": {"$ref": "#/components/responses/Problem"}, "404": {"$ref": "#/components/responses/Problem"},
+     "405": {"$ref": "#/components/responses/Problem"}, "503": {"$ref": "#/components/responses/Problem"}
+    }
+   }
+  },
+  "/v1/outbox/retry": {
+   "post": {
+    "tags": ["outbox"], "summary": "Send events that were set aside after all", "operationId": "outbox_retry",
+    "requestBody": {
+     "required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/OutboxRetry"}}}
+    },
+    "responses": {
+     "200": {
+      "description": "How many are due again",
+      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/OutboxRetried"}}}
+     },
+     "400": {"$ref": "#/components/responses/Problem"}, "401": {"$ref": "#/components/responses/Problem"},
+     "403": {"$ref": "#/components/responses/Problem"}, "404": {"$ref": "#/components/responses/Problem"},
+     "405": {"$ref": "#/components/responses/Problem"}, "413": {"$ref": "#/components/responses/Problem"},
      "503": {"$ref": "#/components/responses/Problem"}
     }
    }
@@ -391,6 +451,9 @@ constexpr std::string_view document = R"json(
      "request": {"$ref": "#/components/schemas/RequestParts"},
      "lease_ms": {"type": "integer", "minimum": 1, "maximum": 86400000},
      "ttl_ms": {"type": "integer", "minimum": 1},
+     "reference": {
+      "type": "string", "maxLength": 255, "description": "The business reference by which the record can be found"
+     },
      "claim_id": {
       "type": "string", "maxLength": 255,
       "description": "A name for this attempt: repeated with the same one, a claim that still holds is given again"
@@ -421,7 +484,8 @@ constexpr std::string_view document = R"json(
       "type": "string",
       "enum": ["claimed", "processing", "succeeded", "failed", "released", "unknown", "expired"]
      },
-     "epoch": {"type": "integer", "minimum": 1}, "response": {"$ref": "#/components/schemas/Response"}
+     "epoch": {"type": "integer", "minimum": 1}, "response": {"$ref": "#/components/schemas/Response"},
+     "result": {"$ref": "#/components/schemas/Result"}
     },
     "required": ["decision", "operation_id", "state", "epoch", "response"], "additionalProperties": false
    },
@@ -456,9 +520,64 @@ constexpr std::string_view document = R"json(
       "type": "string", "enum": ["succeeded", "failed"],
       "description": "by default from the status: below 400 succeeded"
      },
-     "ttl_ms": {"type": "integer", "minimum": 1}
+     "ttl_ms": {"type": "integer", "minimum": 1}, "result": {"$ref": "#/components/schemas/Result"},
+     "events": {
+      "type": "array", "maxItems": 100, "items": {"$ref": "#/components/schemas/Emission"},
+      "description": "Written with the outcome and sent through the outbox; no two of one type"
+     }
     },
     "required": ["token", "response"], "additionalProperties": false
+   },
+   "Emission": {
+    "type": "object",
+    "properties": {
+     "type": {"type": "string", "minLength": 1, "maxLength": 200, "description": "visible ASCII"},
+     "data": {"description": "any JSON value"},
+     "body": {"type": "string", "format": "byte", "description": "instead of data: other bytes"},
+     "content_type": {"type": "string", "maxLength": 200, "description": "of body"}
+    },
+    "required": ["type"], "additionalProperties": false
+   },
+   "OutboxStatus": {
+    "type": "object",
+    "properties": {
+     "pending": {"type": "integer"}, "set_aside": {"type": "integer"},
+     "oldest_pending": {"type": "string", "format": "date-time", "nullable": true}
+    },
+    "required": ["pending", "set_aside", "oldest_pending"], "additionalProperties": false
+   },
+   "OutboxEvent": {
+    "type": "object",
+    "properties": {
+     "id": {"type": "string", "description": "operation id, colon, type"}, "type": {"type": "string"},
+     "state": {"type": "string", "enum": ["pending", "set_aside"]},
+     "created_at": {"type": "string", "format": "date-time"},
+     "due_at": {"type": "string", "format": "date-time"},
+     "attempts": {"type": "integer"}, "last_error": {"type": "string"}, "payload_bytes": {"type": "integer"}
+    },
+    "required": ["id", "type", "state", "created_at", "attempts", "payload_bytes"], "additionalProperties": false
+   },
+   "OutboxEvents": {
+    "type": "object",
+    "properties": {
+     "events": {"type": "array", "items": {"$ref": "#/components/schemas/OutboxEvent"}},
+     "cursor": {
+      "type": "string", "nullable": true, "description": "Where the next page begins; null at the end"
+     }
+    },
+    "required": ["events", "cursor"], "additionalProperties": false
+   },
+   "OutboxRetry": {
+    "type": "object",
+    "properties": {
+     "ids": {"type": "array", "maxItems": 1000, "items": {"type": "string"}}, "all": {"type": "boolean"},
+     "reason": {"type": "string", "maxLength": 1000}
+    },
+    "additionalProperties": false, "description": "With ids or all: true"
+   },
+   "OutboxRetried": {
+    "type": "object", "properties": {"retried": {"type": "integer"}}, "required": ["retried"],
+    "additionalProperties": false
    },
    "UnknownRequest": {
     "type": "object",
@@ -468,6 +587,14 @@ constexpr std::string_view document = R"json(
      "status_seen": {"type": "integer"}, "bytes_seen": {"type": "integer"}
     },
     "required": ["token"], "additionalProperties": false
+   },
+   "Result": {
+    "type": "object",
+    "properties": {
+     "resource_type": {"type": "string", "maxLength": 128}, "resource_id": {"type": "string", "maxLength": 512},
+     "failure_code": {"type": "string", "maxLength": 255}
+    },
+    "additionalProperties": false, "description": "What it came to, in business words"
    },
    "ShownResponse": {
     "type": "object",
@@ -486,6 +613,7 @@ constexpr std::string_view document = R"json(
      },
      "epoch": {"type": "integer", "minimum": 1}, "operation": {"type": "string"}, "tenant": {"type": "string"},
      "key": {"type": "string", "description": "first 8 hex digits of its hash, or the key where configured"},
+     "reference": {"type": "string", "description": "the business reference"},
      "created_at": {"type": "string", "format": "date-time"},
      "claimed_at": {"type": "string", "format": "date-time"},
      "updated_at": {"type": "string", "format": "date-time"},
@@ -499,6 +627,7 @@ constexpr std::string_view document = R"json(
       },
       "required": ["cause"], "additionalProperties": false
      },
+     "result": {"$ref": "#/components/schemas/Result"},
      "response": {
       "oneOf": [{"$ref": "#/components/schemas/ShownResponse"}, {"$ref": "#/components/schemas/Response"}]
      }
@@ -523,7 +652,8 @@ constexpr std::string_view document = R"json(
     "properties": {
      "as": {"type": "string", "enum": ["succeeded", "failed", "released"]},
      "epoch": {"type": "integer", "minimum": 1}, "reason": {"type": "string", "minLength": 1, "maxLength": 1000},
-     "response": {"$ref": "#/components/schemas/GivenResponse"}
+     "response": {"$ref": "#/components/schemas/GivenResponse"},
+     "result": {"$ref": "#/components/schemas/Result"}
     },
     "required": ["as", "epoch", "reason"], "additionalProperties": false
    },
@@ -575,7 +705,7 @@ constexpr std::string_view document = R"json(
     "type": "object",
     "properties": {
      "id": {"type": "string", "format": "uuid"}, "at": {"type": "string", "format": "date-time"},
-     "actor": {"type": "string"}, "action": {"type": "string", "enum": ["resolve", "purge"]},
+     "actor": {"type": "string"}, "action": {"type": "string", "enum": ["resolve", "purge", "outbox_retry"]},
      "outcome": {"type": "string", "enum": ["applied", "refused", "failed", "unknown"]},
      "operation_id": {"type": "string", "format": "uuid"}, "epoch": {"type": "integer"},
      "from": {
@@ -587,7 +717,8 @@ constexpr std::string_view document = R"json(
       "enum": ["claimed", "processing", "succeeded", "failed", "released", "unknown", "expired"]
      },
      "reason": {"type": "string"}, "tenant": {"type": "string"}, "operation": {"type": "string"},
-     "before": {"type": "string", "format": "date-time"}, "removed": {"type": "integer"}
+     "before": {"type": "string", "format": "date-time"}, "removed": {"type": "integer"},
+     "events": {"type": "array", "items": {"type": "string"}}, "retried": {"type": "integer"}
     },
     "required": ["id", "at", "actor", "action", "outcome"], "additionalProperties": false
    },

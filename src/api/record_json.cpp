@@ -1,6 +1,7 @@
 #include "api/record_json.hpp"
 
 #include "api/response_json.hpp"
+#include "api/result_json.hpp"
 #include "base/time_text.hpp"
 
 namespace onceward {
@@ -34,6 +35,7 @@ boost::json::object record_json(const Record& record, bool reveal) {
   out["operation"] = record.request->operation;
   out["tenant"] = record.request->tenant;
   out["key"] = record.request->key_hint;
+  if (!record.request->reference.empty()) out["reference"] = record.request->reference;
   out["created_at"] = time_text(record.created_at);
   out["claimed_at"] = time_text(record.claimed_at);
   out["updated_at"] = time_text(record.updated_at);
@@ -42,6 +44,7 @@ boost::json::object record_json(const Record& record, bool reveal) {
   if (is_final(record.state) || record.state == State::released)
     out["expires_at"] = time_text(record.expires_at);
   if (record.state == State::unknown) out["evidence"] = evidence_json(record.evidence);
+  if (record.result) out["result"] = result_json(*record.result);
   if (record.response) out["response"] = answer_json(*record.response, reveal);
   return out;
 }

@@ -1,10 +1,10 @@
 #include "api/records_api.hpp"
 
-#include <charconv>
 #include <map>
 
 #include "api/record_json.hpp"
 #include "api/response_json.hpp"
+#include "api/result_json.hpp"
 #include "base/await.hpp"
 #include "base/base64.hpp"
 #include "base/time_text.hpp"
@@ -15,8 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t limit_default = 100;
-constexpr std::size_t limit_max = 1000;
+constexpr std::size_t page_records = 1000;
 constexpr std::size_t counted_max = 1'000'000;
 constexpr std::size_t reason_bytes_max = 1000;
 
@@ -28,16 +27,6 @@ std::optional<std::string> value_of(const Query& query, std::string_view name) {
   return found->second;
 }
 
-Result<std::size_t> limit_of(const Query& query) {
-  const auto text = value_of(query, "limit");
-  if (!text) return limit_default;
-  std::size_t limit = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
-  if (error != std::errc() || end != text->data() + text->size() || limit < 1 || limit > limit_max)
-    return invalid("limit: must be a whole number from 1 to 1000");
-  return limit;
-}
-
 Result<ListRequest> list_request(const Query& query, Timestamp now) {
   ListRequest request;
   if (const auto text = value_of(query, "state")) {
@@ -47,6 +36,7 @@ Result<ListRequest> list_request(const Query& query, Timestamp now) {
   }
   request.operation = value_of(query, "operation");
   request.tenant = value_of(query, "tenant");
+  request.reference = value_of(query, "reference");
   if (const auto text = value_of(query, "older_than")) {
     const auto age = duration_from_text(*text);
     if (!age) return invalid("older_than: must be a length of time, such as 30s, 10m, 24h or 7d");
@@ -84,11 +74,13 @@ struct RecordsApi::Resolution {
   Epoch epoch = 0;
   std::string reason;
   std::shared_ptr<const Response> response;
+  std::shared_ptr<const OperationResult> result;
 };
 
 Task<> RecordsApi::list(ApiCall& call) {
-  const Result<Query> query = read_query(call.exchange.request().query(),
-                                         {"state", "operation", "tenant", "older_than", "limit", "cursor"});
+  const Result<Query> query =
+      read_query(call.exchange.request().query(),
+                 {"state", "operation", "tenant", "reference", "older_than", "limit", "cursor"});
   if (!query) co_return co_await refuse_input(call, query.error().message);
   Result<ListRequest> request = list_request(*query, clock_.now());
   if (!request) co_return co_await refuse_input(call, request.error().message);
@@ -151,6 +143,8 @@ Task<> RecordsApi::resolve(ApiCall& call) {
     wanted.response = read_response(*object, call.rules->max_response);
     if (wanted.response && wanted.as == State::released)
       object->fail("response", "a released record has none");
+    wanted.result = read_result(*object);
+    if (wanted.result && wanted.as == State::released) object->fail("result", "a released record has none");
     object->refuse_unknown();
   }
   if (!body.ok()) co_return co_await refuse_input(call, body.error());
@@ -184,8 +178,13 @@ Task<> RecordsApi::resolve_one(ApiCall& call, const Resolution& wanted, const Re
   request.epoch = wanted.epoch;
   request.as = wanted.as;
   request.response = wanted.response;
+  request.result = wanted.result;
+  // An operator's word is as good as the upstream's: whoever listens hears of it too.
+  const Policy& policy = *call.rules->operation(standing.request->operation).policy;
+  request.events = events_.of(standing, policy, wanted.as, wanted.response.get(), wanted.result.get());
   const Result<Record> resolved = co_await resolve_once(call.executor(), request);
   if (resolved) {
+    events_.written(request.scope, request.events);
     co_await audit_.end(call.executor(), std::move(*open), "applied", {});
     co_return co_await answer(call, 200, record_json(*resolved, false));
   }
@@ -195,7 +194,7 @@ Task<> RecordsApi::resolve_one(ApiCall& call, const Resolution& wanted, const Re
   if (error.code == Errc::stale || error.code == Errc::conflict) {
     const std::string_view why = error.code == Errc::stale
                                      ? "The record is of another epoch. Nothing was changed."
-                                     : "The record is final. Nothing was changed.";
+                                     : "The record is final or released. Nothing was changed.";
     co_return co_await refuse(call, {.code = ProblemCode::conflict, .detail = why, .operation_id = call.id});
   }
   co_await refuse_error(call, error);
@@ -220,7 +219,7 @@ Task<> RecordsApi::stats(ApiCall& call) {
   std::map<std::pair<std::string, State>, std::uint64_t> counts;
   std::size_t seen = 0;
   ListRequest page;
-  page.limit = limit_max;
+  page.limit = page_records;
   do {
     const Result<ListReply> reply =
         co_await store_call<ListReply>(call.executor(), [&](auto& r) { return store_.list(page, r); });

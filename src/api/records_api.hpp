@@ -6,13 +6,15 @@
 
 #include "api/api_call.hpp"
 #include "api/audit.hpp"
+#include "engine/outcome_events.hpp"
 #include "onceward/store.hpp"
 
 namespace onceward {
 
 class RecordsApi {
  public:
-  RecordsApi(Store& store, const Clock& clock, Audit& audit) : store_(store), clock_(clock), audit_(audit) {}
+  RecordsApi(Store& store, const Clock& clock, Audit& audit, const OutcomeEvents& events)
+      : store_(store), clock_(clock), audit_(audit), events_(events) {}
 
   Task<> list(ApiCall& call);
   Task<> show(ApiCall& call);
@@ -29,6 +31,7 @@ class RecordsApi {
   Store& store_;
   const Clock& clock_;
   Audit& audit_;
+  const OutcomeEvents& events_;
   std::set<OperationId> being_resolved_;  // two operators of this process at once: one wins
 };
 

@@ -2,7 +2,7 @@
 
 #include <openssl/evp.h>
 
-#include "ops/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace onceward::cli {
 namespace {

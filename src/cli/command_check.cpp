@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/consume_runtime.hpp"
 #include "factory/open_store.hpp"
 
 namespace onceward::cli {
@@ -21,6 +22,10 @@ int run_check(const CheckOptions& options) {
   }
   if (const Result<Done> store = check_store(*config); !store) {
     std::fprintf(stderr, "%s: store: %s\n", options.file.c_str(), store.error().message.c_str());
+    return exit_usage;
+  }
+  if (const Result<Done> consumers = check_consumers(*config); !consumers) {
+    std::fprintf(stderr, "%s: %s\n", options.file.c_str(), consumers.error().message.c_str());
     return exit_usage;
   }
   // A setting that this build cannot honour is worth a word, but the file is not wrong.

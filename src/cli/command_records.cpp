@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/api_command.hpp"
 #include "cli/commands.hpp"
 #include "cli/records_actions.hpp"
 
@@ -45,24 +46,7 @@ Command subcommand(const char* name, const char* summary, int (*run)(const Recor
                    const std::function<std::vector<Option>(RecordsOptions&)>& describe) {
   auto options = std::make_shared<RecordsOptions>();
   std::vector<Option> all = describe(*options);
-  ApiOptions& api = options->api;
-  all.push_back({.names = "--config,-c",
-                 .help = "The configuration of the running Onceward",
-                 .target = &api.config_file,
-                 .value_name = "FILE",
-                 .is_file = true});
-  all.push_back({.names = "--api", .help = "Where its API is", .target = &api.api, .value_name = "URL"});
-  all.push_back({.names = "--token-file",
-                 .help = "The token; or ONCEWARD_TOKEN",
-                 .target = &api.token_file,
-                 .value_name = "FILE",
-                 .is_file = true});
-  all.push_back({.names = "--ca-file",
-                 .help = "Whom to trust over https",
-                 .target = &api.ca_file,
-                 .value_name = "FILE",
-                 .is_file = true});
-  all.push_back({.names = "--json", .help = "One JSON object per line", .target = &options->json});
+  for (Option& option : api_options(options->api, options->json)) all.push_back(std::move(option));
   return {.name = name, .summary = summary, .options = std::move(all), .run = [options, run] {
             return run(*options);
           }};
@@ -79,6 +63,10 @@ Command records_command() {
          .target = &o.state,
          .value_name = "STATE",
          .choices = {"claimed", "processing", "succeeded", "failed", "released", "unknown", "expired"}});
+    options.push_back({.names = "--reference",
+                       .help = "Only with this business reference",
+                       .target = &o.reference,
+                       .value_name = "TEXT"});
     options.push_back({.names = "--older-than",
                        .help = "Only what has not changed for so long: 30s 10m 24h 7d",
                        .target = &o.older_than,

@@ -93,6 +93,7 @@ int serve(const Config& config, const ServeOptions& options, const sigset_t& sig
     std::cerr << "onceward: " << started.error().message << '\n';
     return started.error().code == Errc::invalid ? exit_usage : exit_failed;
   }
+  if (!config.consumers.empty()) log.info("`onceward consume` runs the consumers of this file");
   print_ready(runtime, config, options.json);
   notify_service_manager("READY=1");
   for (;;) {

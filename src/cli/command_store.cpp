@@ -1,5 +1,5 @@
 // onceward store inspect|verify|stats DIR: looks into an embedded store's folder, also while it is in use,
-// and changes nothing. onceward store migrate URL: prepares a database.
+// and changes nothing. onceward store migrate URL: prepares a database. (store copy: command_store_copy.cpp)
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -53,6 +53,8 @@ std::string as_json(const SegmentReport& report, bool verified) {
                              {"removals", report.removals}};
   if (verified) {
     object["states"] = by_state(report.by_state);
+    if (report.marks > 0) object["marks"] = report.marks;
+    if (report.events > 0) object["events"] = report.events;
     object["damaged_at"] = boost::json::value_from(report.damaged_at);
     object["unfinished_write"] = report.torn;
   }
@@ -109,6 +111,8 @@ int run_stats(const StoreOptions& options) {
                                {"bytes", stats->bytes},
                                {"unreadable", stats->damaged},
                                {"open", by_state(stats->open_by_state)}};
+    if (stats->held_marks > 0) object["held_marks"] = stats->held_marks;
+    if (stats->events > 0) object["events"] = stats->events;
     if (stats->written_at) object["last_write_ms"] = stats->written_at->time_since_epoch().count();
     std::puts(boost::json::serialize(object).c_str());
     return exit_done;
@@ -120,6 +124,8 @@ int run_stats(const StoreOptions& options) {
     const std::uint64_t count = stats->open_by_state[static_cast<std::size_t>(state)];
     if (count > 0) std::puts(fmt::format("{:<11} {}", to_string(state), count).c_str());
   }
+  if (stats->held_marks > 0) std::puts(fmt::format("held marks  {}", stats->held_marks).c_str());
+  if (stats->events > 0) std::puts(fmt::format("events      {}", stats->events).c_str());
   return exit_done;
 }
 
@@ -165,13 +171,14 @@ Command migrate_command() {
 Command store_command() {
   return {
       .name = "store",
-      .summary = "Look into the folder of an embedded store; prepare a database",
+      .summary = "Look into the folder of an embedded store; prepare a database; move between stores",
       .details =
           "inspect, verify and stats change nothing and work while the store is in use. Exit code 1 when\n"
           "something is damaged, 2 when the folder is not a store.",
       .commands = {subcommand("inspect", "List the segments", run_inspect),
                    subcommand("verify", "Read and check every record", run_verify),
-                   subcommand("stats", "Count records and what is open", run_stats), migrate_command()}};
+                   subcommand("stats", "Count records and what is open", run_stats), migrate_command(),
+                   store_copy_command()}};
 }
 
 }  // namespace onceward::cli

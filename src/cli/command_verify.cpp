@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/request_arguments.hpp"
 #include "cli/verify_checks.hpp"
-#include "ops/json_text.hpp"
 
 namespace onceward::cli {
 namespace {

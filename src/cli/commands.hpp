@@ -58,10 +58,13 @@ Command serve_command(std::function<int(const ServeOptions&)> run);
 Command check_command();
 Command demo_command();
 Command records_command();
+Command outbox_command();
 Command call_command();
+Command consume_command();
 Command verify_command();
 Command bench_command();
 Command store_command();
+Command store_copy_command();  // of `store`
 Command version_command();
 Command completion_command();
 

@@ -42,6 +42,7 @@ Result<std::shared_ptr<const ApiRules>> make_api_rules(const Config& config, Met
   for (const OperationConfig& entry : config.operations) {
     Result<OperationRule> rule = compile(entry.policy, metrics.operation(entry.name));
     if (!rule) return rule.error();
+    rules->tells_events = rules->tells_events || !entry.policy.events.empty();
     rules->operations.emplace(entry.name, std::move(*rule));
   }
   return std::shared_ptr<const ApiRules>(std::move(rules));

@@ -55,7 +55,27 @@ ProbePolicy probe_policy(const ProbeConfig& probe) {
 Policy policy_of(const OperationConfig& operation) {
   Policy policy = operation.policy;
   if (policy.on_unknown == OnUnknown::probe) policy.probe = probe_policy(*operation.probe);
+  // Without a key its items would have none to derive theirs from.
+  if (operation.bulk) policy.key.required = true;
   return policy;
+}
+
+std::shared_ptr<const BulkRules> bulk_rules(const OperationConfig& operation, Metrics& metrics) {
+  if (!operation.bulk) return nullptr;
+  Policy whole = policy_of(operation);
+  whole.on_unknown = OnUnknown::forward;
+  whole.probe.reset();
+  const std::string item_name = item_operation(operation.name);
+  return std::make_shared<const BulkRules>(
+      BulkRules{.items = operation.bulk->items,
+                .id = operation.bulk->id,
+                .method = operation.bulk->request.method,
+                .target = operation.bulk->request.target,
+                .parallel = operation.bulk->parallel,
+                .items_max = operation.bulk->max_items,
+                .whole = std::make_shared<const Policy>(std::move(whole)),
+                .item_name = item_name,
+                .item_metrics_index = metrics.operation(item_name)});
 }
 
 }  // namespace
@@ -73,7 +93,10 @@ Result<std::string> read_secret(const std::string& file) {
 
 std::vector<std::string> operation_names(const Config& config) {
   std::vector<std::string> names;
-  for (const OperationConfig& operation : config.operations) names.push_back(operation.name);
+  for (const OperationConfig& operation : config.operations) {
+    names.push_back(operation.name);
+    if (operation.bulk) names.push_back(item_operation(operation.name));
+  }
   return names;
 }
 
@@ -102,6 +125,8 @@ Result<std::shared_ptr<const Rules>> make_rules(const Config& config, Metrics& m
     Result<Operation> operation =
         compile(entry.name, entry.match, policy_of(entry), metrics.operation(entry.name));
     if (!operation) return operation.error();
+    operation->bulk = bulk_rules(entry, metrics);
+    if (entry.reference) operation->reference = {entry.reference->is_header, entry.reference->where};
     rules->operations.push_back(std::move(*operation));
     patterns.push_back(entry.match);
   }

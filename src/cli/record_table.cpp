@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 
+#include "base/json_text.hpp"
 #include "base/time_text.hpp"
-#include "ops/json_text.hpp"
 
 namespace onceward::cli {
 namespace {

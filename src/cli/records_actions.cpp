@@ -9,9 +9,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 
 #include "base/system.hpp"
+#include "cli/api_command.hpp"
 #include "cli/commands.hpp"
 #include "cli/record_table.hpp"
 
@@ -23,41 +23,16 @@ namespace json = boost::json;
 constexpr std::size_t page_max = 1000;
 constexpr timespec watch_interval{.tv_sec = 2, .tv_nsec = 0};
 
-void print_line(const json::value& value) { std::printf("%s\n", json::serialize(value).c_str()); }
+constexpr ApiVoice voice{"records"};
 
-int complain(const std::string& what, int code) {
-  std::fprintf(stderr, "onceward records: %s\n", what.c_str());
-  return code;
-}
-
-int fail(const Error& error) {
-  return complain(error.message, error.code == Errc::invalid ? exit_usage : exit_failed);
-}
-
-// An answer that is no success, in its own words.
-int refused(const ApiAnswer& answer, bool as_json) {
-  const json::object* problem = answer.body.if_object();
-  if (as_json && problem) {
-    std::fprintf(stderr, "%s\n", json::serialize(answer.body).c_str());
-    return exit_failed;
-  }
-  const auto text = [&](const char* name) {
-    const json::value* value = problem ? problem->if_contains(name) : nullptr;
-    return value && value->is_string() ? std::string(value->as_string()) : std::string();
-  };
-  return complain(text("detail") + " (" + std::to_string(answer.status) + " " + text("code") + ")",
-                  exit_failed);
-}
+int complain(const std::string& what, int code) { return voice.complain(what, code); }
+int fail(const Error& error) { return voice.fail(error); }
+int refused(const ApiAnswer& answer, bool as_json) { return voice.refused(answer, as_json); }
 
 using Run = int (*)(ApiClient&, const RecordsOptions&);
 
 int with_client(const RecordsOptions& options, Run run) {
-  ::signal(SIGPIPE, SIG_IGN);
-  const Result<ApiAddress> address = find_api(options.api);
-  if (!address) return fail(address.error());
-  const Result<std::unique_ptr<ApiClient>> client = ApiClient::make(*address);
-  if (!client) return fail(client.error());
-  return run(**client, options);
+  return voice.with_client(options.api, [&](ApiClient& client) { return run(client, options); });
 }
 
 sigset_t stop_signals() {
@@ -75,6 +50,7 @@ std::string list_target(const RecordsOptions& options, std::size_t limit, const 
   add("state", options.state);
   add("operation", options.operation);
   add("tenant", options.tenant);
+  add("reference", options.reference);
   add("older_than", options.older_than);
   if (!cursor.empty()) add("cursor", cursor);
   return target;

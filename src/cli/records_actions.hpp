@@ -13,7 +13,7 @@ struct RecordsOptions {
   bool json = false;
   std::string id;
   // list
-  std::optional<std::string> state, operation, tenant, older_than;
+  std::optional<std::string> state, operation, tenant, reference, older_than;
   std::size_t limit = 100;
   bool all = false;
   bool watch = false;

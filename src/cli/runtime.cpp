@@ -14,6 +14,8 @@ namespace {
 // Requests in flight end by themselves within the upstream's time-out; this is for writing the answers.
 constexpr Duration drain_margin{5000};
 constexpr Duration leftovers_limit{5000};
+// A small bulk request may still end as a whole; a large one is cut short so that its items end in time.
+constexpr Duration bulk_grace{2000};
 
 std::string address_text(const Address& address) {
   const bool v6 = address.host.find(':') != std::string::npos;
@@ -86,6 +88,18 @@ Result<std::shared_ptr<http::Upstream>> Runtime::make_upstream(Lane& lane, const
   return std::shared_ptr<http::Upstream>(std::move(*upstream));
 }
 
+Result<Done> Runtime::check_marks(const Config& config) const {
+  if (opened_.store->keeps_marks()) return Done{};
+  for (const OperationConfig& operation : config.operations) {
+    if (operation.policy.unique || operation.policy.suspect)
+      return Error{Errc::invalid,
+                   "operation '" + operation.name +
+                       "': unique and suspect need a store that changes two keys in one step; " +
+                       config_.store.text.substr(0, config_.store.text.find(':')) + " cannot"};
+  }
+  return Done{};
+}
+
 Result<Done> Runtime::start() {
   if (!config_.upstream.url) return Error{Errc::invalid, "no upstream: give --upstream URL or `upstream:`"};
   if (config_.api.listen && !is_loopback(config_.api.listen->host) &&
@@ -95,10 +109,12 @@ Result<Done> Runtime::start() {
   Result<OpenedStore> opened = open_store(config_, clock_);
   if (!opened) return opened.error();
   opened_ = std::move(*opened);
+  if (Result<Done> marks = check_marks(config_); !marks) return marks;
   if (const Readiness state = opened_.readiness(); !state.message.empty())
     log_.warning(state.ready ? "the store works, but" : "the store is not ready",
                  {{"reason", state.message}});
   engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_, config_.probes.per_second);
+  if (Result<Done> made = make_outbox(); !made) return made;
   if (Result<Done> started = start_lanes(); !started) return started;
   if (Result<Done> started = start_api(); !started) return started;
   purger_ = std::make_unique<Purger>(*opened_.store, lanes_[0]->worker, clock_, log_);
@@ -110,11 +126,22 @@ Result<Done> Runtime::start() {
     sweep_->start();
   });
   on_each_lane([](Lane& lane) { lane.thread = std::thread([&lane] { lane.worker.run(); }); });
+  if (outbox_) outbox_->start();
+  return Done{};
+}
+
+Result<Done> Runtime::make_outbox() {
+  if (!config_.outbox) return Done{};
+  Result<std::unique_ptr<OutboxRunner>> made =
+      OutboxRunner::make(*config_.outbox, {*opened_.store, clock_, random_, log_, metrics_.outbox()});
+  if (!made) return made.error();
+  outbox_ = std::move(*made);
+  engine_->events().use([runner = outbox_.get()](std::uint16_t partition) { runner->ring(partition); });
   return Done{};
 }
 
 Result<Done> Runtime::start_lanes() {
-  const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_, quotas_};
+  const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_, quotas_, bulk_board_};
   std::vector<std::string> wanted;
   for (const Address& address : config_.listen) wanted.push_back(address_text(address));
   for (std::size_t index = 0; index < worker_count(config_); ++index) {
@@ -163,8 +190,8 @@ Result<Done> Runtime::start_api() {
   Result<std::shared_ptr<const ApiRules>> rules = load_api_rules(config_);
   if (!rules) return rules.error();
   admin_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, opened_.readiness);
-  api_ = std::make_unique<Api>(ApiContext{*opened_.store, clock_, random_, metrics_.shard(0), *admin_},
-                               std::move(*rules));
+  const ApiContext context{*opened_.store, clock_, random_, metrics_.shard(0), *admin_, engine_->events()};
+  api_ = std::make_unique<Api>(context, std::move(*rules));
   api_server_ = std::make_unique<http::Server>(lanes_[0]->worker, *api_, limits(config_));
   if (config_.api.tls) {
     if (Result<Done> tls = api_server_->use_tls(tls_files(*config_.api.tls)); !tls) {
@@ -182,6 +209,9 @@ Result<Done> Runtime::start_api() {
 
 Result<std::vector<std::string>> Runtime::reload(const Config& config) {
   if (!config.upstream.url) return Error{Errc::invalid, "no upstream"};
+  if (config.outbox && !opened_.store->outbox())
+    return Error{Errc::invalid, "outbox: this store cannot keep events"};
+  if (Result<Done> marks = check_marks(config); !marks) return marks.error();
   // Everything that can fail is made first; then it is handed out, and nothing can fail any more.
   struct Fresh {
     std::shared_ptr<const Rules> rules;
@@ -227,6 +257,7 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
   keeps(config.api.listen != config_.api.listen, "api.listen");
   keeps(config.api.socket != config_.api.socket, "api.socket");
   keeps(config.tls.has_value() != config_.tls.has_value(), "tls");
+  keeps(config.outbox != config_.outbox, "outbox");
   return kept;
 }
 
@@ -236,7 +267,10 @@ void Runtime::drain() {
   lanes_.front()->worker.call([this] { sweep_->stop(); });  // no question that nobody will hear the answer to
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     Lane& lane = *lanes_[index];
-    lane.worker.call([&, index] { spawn(drain_and_tell(*lane.server, deadline, done[index])); });
+    lane.worker.call([&, index] {
+      lane.proxy->wind_down(clock_.mono() + bulk_grace);
+      spawn(drain_and_tell(*lane.server, deadline, done[index]));
+    });
   }
   for (std::size_t index = 0; index < lanes_.size(); ++index) done[index].get_future().wait();
 
@@ -259,6 +293,7 @@ void Runtime::drain() {
     }
   }
   if (api_server_) done.back().get_future().wait();
+  if (outbox_) outbox_->stop();  // last: what the requests in flight had to tell goes out
 }
 
 bool Runtime::is_quiet() const {

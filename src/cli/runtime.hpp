@@ -9,6 +9,7 @@
 
 #include "api/api.hpp"
 #include "base/system.hpp"
+#include "cli/outbox_runner.hpp"
 #include "config/config.hpp"
 #include "engine/engine.hpp"
 #include "engine/probe_sweep.hpp"
@@ -47,8 +48,11 @@ class Runtime {
 
   Result<Done> start_lanes();
   Result<Done> start_api();
+  Result<Done> make_outbox();
   Result<std::shared_ptr<const ApiRules>> load_api_rules(const Config& config);
   http::ServerLimits limits(const Config& config) const;
+  // Rules that the store cannot keep are refused, at the start and at a reload.
+  Result<Done> check_marks(const Config& config) const;
   Result<std::shared_ptr<http::Upstream>> make_upstream(Lane& lane, const Config& config) const;
   void on_each_lane(const std::function<void(Lane&)>& job);
 
@@ -58,6 +62,7 @@ class Runtime {
   SystemRandom random_;
   Metrics metrics_;
   Quotas quotas_{clock_};
+  BulkBoard bulk_board_;
   OpenedStore opened_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -67,6 +72,7 @@ class Runtime {
   std::unique_ptr<http::Server> api_server_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<ProbeSweep> sweep_;
+  std::unique_ptr<OutboxRunner> outbox_;  // null: not configured
   std::vector<std::string> addresses_;
   std::string api_address_;
 };

@@ -1,0 +1,164 @@
+// `onceward consume`: the queue sidecar, until told to stop. Signals are taken by the main thread alone.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "base/json_text.hpp"
+#include "cli/commands.hpp"
+#include "cli/consume_runtime.hpp"
+#include "cli/notify.hpp"
+
+namespace onceward::cli {
+namespace {
+
+struct ConsumeOptions {
+  std::string config_file;
+  std::optional<std::string> store, cache, api;
+  std::string log_level = "info";
+  bool json = false;
+};
+
+LogLevel level_from(const std::string& text) {
+  if (text == "debug") return LogLevel::debug;
+  if (text == "warning") return LogLevel::warning;
+  if (text == "error") return LogLevel::error;
+  if (text == "off") return LogLevel::off;
+  return LogLevel::info;
+}
+
+std::vector<NamedValue> flags_of(const ConsumeOptions& options) {
+  std::vector<NamedValue> flags;
+  const std::pair<const char*, const std::optional<std::string>*> given[] = {
+      {"--store", &options.store}, {"--cache", &options.cache}, {"--api", &options.api}};
+  for (const auto& [flag, text] : given) {
+    if (*text) flags.emplace_back(flag, **text);
+  }
+  return flags;
+}
+
+void print_ready(const ConsumeRuntime& runtime, bool json) {
+  std::string names;
+  for (const auto& consumer : runtime.consumers()) {
+    names += names.empty() ? "" : json ? "," : ", ";
+    if (json) {
+      append_json_string(names, consumer->name());
+    } else {
+      names += consumer->name();
+    }
+  }
+  const std::string& api = runtime.api_address();
+  if (json) {
+    std::printf("{\"event\":\"ready\",\"consumers\":[%s],\"api\":\"%s\"}\n", names.c_str(), api.c_str());
+  } else {
+    std::printf("onceward ready, consuming for %s%s%s\n", names.c_str(), api.empty() ? "" : ", api on ",
+                api.c_str());
+  }
+  std::fflush(stdout);
+}
+
+// Until every broker is there or a signal comes; true: a signal.
+bool wait_until_ready(const ConsumeRuntime& runtime, const sigset_t& signals) {
+  constexpr timespec moment{0, 20'000'000};
+  while (!runtime.is_ready()) {
+    const int signal = sigtimedwait(&signals, nullptr, &moment);
+    if (signal == SIGTERM || signal == SIGINT) return true;
+  }
+  return false;
+}
+
+int consume(const Config& config, const ConsumeOptions& options, const sigset_t& signals) {
+  Log log({.level = level_from(options.log_level),
+           .access = false,
+           .format = choose_log_format(STDERR_FILENO, options.json)});
+  ConsumeRuntime runtime(config, log);
+  if (const Result<Done> started = runtime.start(); !started) {
+    log.flush();
+    std::cerr << "onceward: " << started.error().message << '\n';
+    return started.error().code == Errc::invalid ? exit_usage : exit_failed;
+  }
+  if (!wait_until_ready(runtime, signals)) {
+    print_ready(runtime, options.json);
+    notify_service_manager("READY=1");
+    for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
+      sigwait(&signals, &signal);
+      if (signal == SIGHUP) log.warning("consume reads its configuration at its start only");
+    }
+  }
+  log.info("draining");
+  notify_service_manager("STOPPING=1");
+  runtime.drain();
+  log.info("stopped");
+  if (!runtime.is_quiet()) {
+    // Somebody still listens for a late answer: its record says unknown, which stays true.
+    log.flush();
+    std::_Exit(exit_done);
+  }
+  return exit_done;
+}
+
+int run_consume(const ConsumeOptions& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  std::expected<Config, ConfigErrors> config = load_config_file(options.config_file, flags_of(options));
+  if (!config) {
+    for (const std::string& message : config.error().messages) std::cerr << message << '\n';
+    return exit_usage;
+  }
+  const std::vector<std::string> missing = unsupported_features(*config);
+  for (const std::string& sentence : missing) std::cerr << "onceward: " << sentence << '\n';
+  if (!missing.empty()) return exit_usage;
+  // `serve` may run from the same file beside us, and has that address unless told otherwise.
+  const bool is_default = config->api.listen == Config{}.api.listen && config->api.socket.empty();
+  if (!options.api && is_default) config->api.listen.reset();
+  return consume(*config, options, signals);
+}
+
+}  // namespace
+
+Command consume_command() {
+  auto options = std::make_shared<ConsumeOptions>();  // shared by the parser and run()
+  return {.name = "consume",
+          .summary = "Take messages from queues and post each to a service once",
+          .details =
+              "Runs the `consumers` of the configuration: RabbitMQ, Redis Streams or Kafka. A message is\n"
+              "acknowledged after its outcome is durable in the store; duplicates are not posted again.\n"
+              "SIGTERM lets messages at work end, then stops.\n\n"
+              "Examples:\n"
+              "  onceward consume --config onceward.yaml\n"
+              "  onceward consume --config onceward.yaml --api 127.0.0.1:9181",
+          .options = {{.names = "--config,-c",
+                       .help = "The configuration (YAML)",
+                       .target = &options->config_file,
+                       .value_name = "FILE",
+                       .required = true,
+                       .is_file = true},
+                      {.names = "--store",
+                       .help = "memory, file:DIR, redis://… or postgres://…",
+                       .target = &options->store,
+                       .value_name = "STORE"},
+                      {.names = "--cache",
+                       .help = "redis://… in front of a postgres store",
+                       .target = &options->cache,
+                       .value_name = "URL"},
+                      {.names = "--api",
+                       .help = "Where metrics, health and records are served, or off",
+                       .target = &options->api,
+                       .value_name = "HOST:PORT"},
+                      {.names = "--log-level",
+                       .help = "What is logged",
+                       .target = &options->log_level,
+                       .value_name = "LEVEL",
+                       .choices = {"debug", "info", "warning", "error", "off"}},
+                      {.names = "--json", .help = "Log JSON on a terminal too", .target = &options->json}},
+          .run = [options] { return run_consume(*options); }};
+}
+
+}  // namespace onceward::cli

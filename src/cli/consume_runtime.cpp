@@ -1,0 +1,216 @@
+#include "cli/consume_runtime.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "cli/api_tokens.hpp"
+#include "cli/make_api_rules.hpp"
+#include "cli/make_rules.hpp"
+
+namespace onceward::cli {
+namespace {
+
+constexpr Duration drain_margin{5000};
+
+std::string authority(const HttpUrl& url) {
+  const bool v6 = url.host.find(':') != std::string::npos;
+  return (v6 ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
+}
+
+std::vector<std::string> consumer_names(const Config& config) {
+  std::vector<std::string> names;
+  for (const ConsumerConfig& consumer : config.consumers) names.push_back(consumer.name);
+  return names;
+}
+
+messaging::SourceOptions source_options(const ConsumerConfig& consumer) {
+  return {consumer.from, consumer.dead_letter, consumer.concurrency};
+}
+
+Error about(const ConsumerConfig& consumer, const Error& error) {
+  return {Errc::invalid, "consumer '" + consumer.name + "': " + error.message};
+}
+
+Task<> close_and_tell(http::Server& server, std::promise<void>& done) {
+  (void)co_await server.drain(net::Worker::now() + Duration(100));
+  server.close_all();
+  (void)co_await server.drain(MonoTime::max());
+  done.set_value();
+}
+
+}  // namespace
+
+// Feeds the metrics; on the worker.
+class ConsumeRuntime::Observer final : public EngineObserver {
+ public:
+  Observer(Metrics& metrics, Log& log) : metrics_(metrics), shard_(metrics.shard(0)), log_(log) {}
+  void store_answered(std::string_view verb, std::chrono::nanoseconds took, bool failed) override {
+    for (std::size_t i = 0; i < store_verbs; ++i) {
+      const auto each = static_cast<StoreVerb>(i);
+      if (to_string(each) == verb) shard_.store_call(each, took, failed);
+    }
+  }
+  void became_unknown(const Record& record, UnknownCause cause) override {
+    shard_.unknown(metrics_.known_operation(record.request->operation), cause);
+    log_.warning("outcome unknown", {{"operation_id", to_string(record.operation_id)},
+                                     {"epoch", static_cast<std::int64_t>(record.epoch)},
+                                     {"cause", to_string(cause)}});
+  }
+
+ private:
+  Metrics& metrics_;
+  Metrics::Shard& shard_;
+  Log& log_;
+};
+
+Result<Done> check_consumers(const Config& config) {
+  for (const ConsumerConfig& consumer : config.consumers) {
+    if (const auto source = messaging::make_source(source_options(consumer)); !source)
+      return about(consumer, source.error());
+  }
+  return Done{};
+}
+
+ConsumeRuntime::ConsumeRuntime(const Config& config, Log& log)
+    : config_(config), log_(log), metrics_(consumer_names(config), 1) {}
+
+ConsumeRuntime::~ConsumeRuntime() = default;
+
+Result<Done> ConsumeRuntime::start() {
+  if (config_.consumers.empty()) return Error{Errc::invalid, "the configuration has no `consumers`"};
+  const Result<std::string> secret = read_secret(config_.security.secret_file);
+  if (!secret) return secret.error();
+  if (Result<Done> checked = check_consumers(config_); !checked) return checked;
+  Result<OpenedStore> opened = open_store(config_, clock_);
+  if (!opened) return opened.error();
+  opened_ = std::move(*opened);
+  if (const Readiness state = opened_.readiness(); !state.message.empty())
+    log_.warning(state.ready ? "the store works, but" : "the store is not ready",
+                 {{"reason", state.message}});
+  engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
+  observer_ = std::make_unique<Observer>(metrics_, log_);
+  for (const ConsumerConfig& consumer : config_.consumers) {
+    if (Result<Done> added = add_consumer(consumer, *secret); !added) return added;
+  }
+  if (Result<Done> started = start_api(); !started) return started;
+  purger_ = std::make_unique<Purger>(*opened_.store, lane_.worker, clock_, log_);
+  lane_.worker.call([this] { purger_->start(); });
+  lane_.run();
+  for (const auto& consumer : consumers_) consumer->start();
+  return Done{};
+}
+
+Result<Done> ConsumeRuntime::add_consumer(const ConsumerConfig& consumer, const std::string& secret) {
+  http::UpstreamOptions options;
+  options.url = (consumer.to.url.tls ? "https://" : "http://") + authority(consumer.to.url);
+  options.connect_timeout = config_.upstream.connect_timeout;
+  options.timeout = consumer.timeout;
+  options.max_connections = consumer.concurrency;
+  options.tls.ca_file = config_.upstream.ca_file;
+  Result<std::unique_ptr<http::Upstream>> service = http::Upstream::make(lane_.worker, options);
+  if (!service) return about(consumer, service.error());
+  Result<std::unique_ptr<messaging::MessageSource>> source = messaging::make_source(source_options(consumer));
+  if (!source) return about(consumer, source.error());
+  Result<CompiledFingerprintPolicy> fingerprint =
+      CompiledFingerprintPolicy::compile(consumer.policy.fingerprint);
+  if (!fingerprint) return about(consumer, fingerprint.error());
+
+  sidecar::HandlerRules rules;
+  const std::string& target = consumer.to.url.target;
+  rules.target = {consumer.to.method, target.empty() ? "/" : target, authority(consumer.to.url),
+                  consumer.name};
+  rules.id = consumer.id;
+  rules.attempts = consumer.attempts;
+  rules.pause = consumer.backoff;
+  rules.policy = std::make_shared<const Policy>(consumer.policy);
+  rules.fingerprint = std::move(*fingerprint);
+  rules.max_response = config_.limits.max_response;
+  rules.secret = secret;
+  rules.hash_keys = config_.security.hash_keys;
+  rules.metrics_index = metrics_.operation(consumer.name);
+  const sidecar::SidecarContext context{*engine_, lane_.worker,      clock_,         random_,
+                                        log_,     metrics_.shard(0), observer_.get()};
+  consumers_.push_back(std::make_unique<sidecar::Consumer>(context, std::move(rules), std::move(*service),
+                                                           std::move(*source), consumer.concurrency));
+  return Done{};
+}
+
+Readiness ConsumeRuntime::readiness() const {
+  Readiness state = opened_.readiness();
+  for (const auto& consumer : consumers_) {
+    if (!state.ready || consumer->is_connected()) continue;
+    state.ready = false;
+    state.message = "consumer '" + consumer->name() + "': " + consumer->problem();
+  }
+  return state;
+}
+
+Result<Done> ConsumeRuntime::start_api() {
+  if (!config_.api.listen && config_.api.socket.empty()) return Done{};
+  Result<Tokens> tokens = only_admin(new_admin_token(random_));
+  if (!config_.api.token_file.empty()) {
+    tokens = tokens_from_file(config_.api.token_file);
+  } else if (config_.store.kind == StoreKind::file) {
+    const Result<std::string> kept = kept_admin_token(config_.store.folder(), random_);
+    if (!kept) return kept.error();
+    tokens = only_admin(*kept);
+  }
+  if (!tokens) return tokens.error();
+  Result<std::shared_ptr<const ApiRules>> rules = make_api_rules(config_, metrics_, std::move(*tokens));
+  if (!rules) return rules.error();
+  admin_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, [this] { return readiness(); });
+  api_ = std::make_unique<Api>(
+      ApiContext{*opened_.store, clock_, random_, metrics_.shard(0), *admin_, engine_->events()},
+      std::move(*rules));
+  api_server_ = std::make_unique<http::Server>(lane_.worker, *api_, http::ServerLimits{});
+  if (config_.api.tls) {
+    const TlsConfig& tls = *config_.api.tls;
+    if (Result<Done> used = api_server_->use_tls({tls.cert, tls.key, tls.client_ca}); !used)
+      return Error{Errc::invalid, used.error().message};
+  }
+  std::vector<std::string> wanted;
+  if (config_.api.listen)
+    wanted.push_back(authority({false, config_.api.listen->host, config_.api.listen->port, ""}));
+  if (!config_.api.socket.empty()) wanted.push_back("unix:" + config_.api.socket);
+  Result<std::vector<std::string>> bound = api_server_->listen(wanted);
+  if (!bound) return bound.error();
+  api_address_ = bound->front();
+  return Done{};
+}
+
+bool ConsumeRuntime::is_ready() const {
+  return std::ranges::all_of(consumers_, [](const auto& consumer) { return consumer->is_connected(); });
+}
+
+void ConsumeRuntime::drain() {
+  Duration longest{};
+  for (const ConsumerConfig& consumer : config_.consumers) longest = std::max(longest, consumer.timeout);
+  const MonoTime deadline = clock_.mono() + longest + drain_margin;
+  for (const auto& consumer : consumers_) consumer->stop(deadline);
+  for (const auto& consumer : consumers_) consumer->join();
+  std::promise<std::size_t> marked;
+  std::promise<void> closed;
+  lane_.worker.call([&] {
+    purger_->stop();
+    spawn([](ConsumeRuntime& runtime, std::promise<std::size_t>& count) -> Task<> {
+      count.set_value(co_await runtime.engine_->mark_leftovers_unknown(runtime.lane_.worker));
+    }(*this, marked));
+    if (api_server_) {
+      spawn(close_and_tell(*api_server_, closed));
+    } else {
+      closed.set_value();
+    }
+  });
+  if (const std::size_t count = marked.get_future().get())
+    log_.warning("some messages did not end in time and are held as unknown",
+                 {{"records", static_cast<std::int64_t>(count)}});
+  closed.get_future().wait();
+}
+
+bool ConsumeRuntime::is_quiet() const {
+  const bool idle =
+      std::ranges::all_of(consumers_, [](const auto& consumer) { return consumer->is_quiet(); });
+  return idle && engine_->executions() == 0 && purger_->is_idle();
+}
+
+}  // namespace onceward::cli
