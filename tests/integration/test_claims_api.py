@@ -12,7 +12,7 @@ from support.api import Api, b64
 from support.behaviours import Hold
 from support.client import Connection, build
 from support.failpoints import arm, needs_failpoints
-from support.onceward import Background
+from support.onceward import Background, metric_sum
 from support.waiting import eventually
 
 STALE = "STALE_CLAIM"
@@ -109,6 +109,16 @@ def test_an_unknown_outcome_is_held(api, key):
     problem = expect.problem(api.claim(key), 409, "IDEMPOTENCY_OUTCOME_UNKNOWN")
     assert problem["decision"] == "unknown" and problem["operationId"] == claim.id
     assert claim.record()["evidence"] == {"cause": "upstream_status", "status_seen": 502, "bytes_seen": 17}
+
+
+def test_an_outcome_that_was_declared_unknown_is_counted_once(api, key):
+    def counted():
+        return metric_sum(api.proxy.metrics(), "onceward_unknown_total", operation="api.orders", cause="half_answer")
+
+    before, claim = counted(), api.claimed(key)
+    for _ in range(2):
+        claim.ok("unknown", cause="half_answer", status_seen=200, bytes_seen=3)
+    assert counted() == before + 1
 
 
 def test_forward_takes_an_unknown_claim_again_with_a_higher_epoch(api, key):

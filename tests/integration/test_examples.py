@@ -249,8 +249,9 @@ def test_production_keeps_the_lock_when_storing_fails(start, key):
 def payment_operations():
     probe = {"request": "GET /payments/by-operation/{operation_id}", "applied": [200], "not_applied": [404],
              "every": "200ms", "give_up": "1m"}
-    return [{"name": name, "match": match, "key": {"required": True}, "on_unknown": "probe", "probe": probe}
-            for name, match in [("payments.charge", "POST /payments"), ("payments.refund", "POST /refunds")]]
+    charge, refund = [{"name": name, "match": match, "key": {"required": True}, "on_unknown": "probe", "probe": probe}
+                      for name, match in [("payments.charge", "POST /payments"), ("payments.refund", "POST /refunds")]]
+    return [charge | {"unique": {"name": "charge-per-order", "fields": ["/order"], "keep": "365d"}}, refund]
 
 
 @pytest.fixture(scope="module")
@@ -292,6 +293,13 @@ def test_a_refund_under_the_key_of_its_charge_is_another_operation(payments, gua
     refund = guarded_payments.post("/refunds", key, json={"amount": 5})
     assert (charge.json()["kind"], refund.json()["kind"]) == ("charge", "refund")
     assert guarded_payments.post("/payments", key, json={"amount": 5}).body == charge.body
+    assert len(movements(payments, charge.json()["transaction"])) == 1
+
+
+def test_an_order_is_charged_once_whatever_the_key(payments, guarded_payments, key):
+    charge = guarded_payments.post("/payments", key, json={"order": key, "amount": 5})
+    again = guarded_payments.post("/payments", key + "-2", json={"order": key, "amount": 5})
+    assert expect.problem(again, 409, "DUPLICATE_BUSINESS_OPERATION")["operationId"] == charge.operation_id
     assert len(movements(payments, charge.json()["transaction"])) == 1
 
 

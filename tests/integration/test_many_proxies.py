@@ -158,6 +158,8 @@ def test_a_rolling_restart_under_load_loses_nothing(proxies, upstream):
         for proxy in group:
             proxy.stop()
             proxy.start()
+            before = len(sent)  # the next one goes only when both have work again
+            eventually(lambda: len(sent) > before + 15, what="the load to go on")
     stop.set()
     for thread in callers:
         thread.join(30)

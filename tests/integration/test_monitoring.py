@@ -38,6 +38,11 @@ METRICS = {
     "onceward_store_seconds": ("histogram", {"verb"}),
     "onceward_upstream_seconds": ("histogram", {"operation"}),
     # ---
+    "onceward_outbox_pending": ("gauge", set()),
+    "onceward_outbox_set_aside": ("gauge", set()),
+    "onceward_outbox_oldest_seconds": ("gauge", set()),
+    "onceward_outbox_sent_total": ("counter", set()),
+    "onceward_outbox_failed_total": ("counter", set()),
     "onceward_probes_total": ("counter", {"operation", "answer"}),
     "onceward_store_errors_total": ("counter", {"verb"}),
 }

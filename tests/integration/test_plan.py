@@ -4,7 +4,7 @@ read it. Other files go deeper into each; this one can be read in five minutes, 
 import pytest
 
 from support import expect
-from support.behaviours import Hold, answer, reset
+from support.behaviours import Hold, answer, numbered_answer, reset
 from support.client import Closed, Malformed
 from support.waiting import eventually
 from support.zoo import WAIT_NOT, operation
@@ -16,12 +16,15 @@ OPERATIONS = [
     operation("/payments", key={"required": True}, in_progress=WAIT_NOT),
     operation("/patient", key={"required": True}, in_progress={"wait": "10s"}),
     operation("/short", ttl="1s", receipt_ttl="1h"),
+    operation("/told", events=[{"on": "succeeded", "type": "payment.created"}]),
+    operation("/cases", bulk={"items": "/items", "id": "/id", "request": "POST /cases/{/id}/approve"}),
 ]
 
 
-@pytest.fixture(scope="module", params=["memory", "file"])
-def proxy(request, serve_module, upstream):
-    return serve_module(request.param, OPERATIONS, to={"url": upstream.url, "timeout": "1s"})
+@pytest.fixture(scope="module", params=["memory", "file", "postgres"])
+def proxy(request, serve_module, upstream, empty_store):
+    return serve_module(empty_store(request.param), OPERATIONS, to={"url": upstream.url, "timeout": "1s"},
+                        outbox={"sink": f"{upstream.url}/hook", "poll": "100ms"})
 
 
 def test_1_a_missing_key_is_refused_and_nothing_happens(proxy, upstream):
@@ -101,7 +104,7 @@ def test_9_after_a_failure_between_the_effect_and_its_record_nothing_happens_aga
 
 
 def test_9_the_same_when_it_is_the_proxy_that_dies(serve, upstream, key):
-    mortal = serve("file", OPERATIONS)
+    mortal = serve("file", OPERATIONS[:3])
     hold = Hold()
     first = mortal.post_in_background("/payments", key=key, json=PAYMENT, script=upstream.script(hold))
     hold.wait_reached()
@@ -149,3 +152,32 @@ def test_12_nobody_gets_another_callers_answer_not_even_that_there_is_one(proxy,
         absent = "00000000-0000-7000-8000-000000000000"
         hidden, missing = proxy.get(page, **stranger), proxy.get(page.replace(first.operation_id, absent), **stranger)
         assert (hidden.status, hidden.body) == (missing.status, missing.body) == (404, missing.body)
+
+
+def test_13_an_event_is_told_under_one_identity_however_often_the_request_is_sent(proxy, upstream, key):
+    first = expect.first_answer(proxy.post("/told", key=key, json=PAYMENT))
+    event = f"{first.operation_id}:payment.created"
+    upstream.wait_for_key(event)
+    for _ in range(3):
+        expect.replay_of(proxy.post("/told", key=key, json=PAYMENT), first)
+    another = expect.first_answer(proxy.post("/told", key=f"{key}-2", json=PAYMENT))
+    upstream.wait_for_key(f"{another.operation_id}:payment.created")  # sent after anything that a replay had told
+    assert upstream.effects(event) == 1
+
+
+def test_14_a_bulk_request_sent_again_repeats_only_what_did_not_happen(proxy, upstream, key):
+    refusals = [answer(503)]
+
+    def approve(exchange):
+        refuses = exchange.request.target == "/cases/b/approve" and refusals
+        return (refusals.pop() if refuses else numbered_answer)(exchange)
+
+    script = upstream.script(approve)
+    body = {"items": [{"id": "a"}, {"id": "b"}]}
+    partly = proxy.post("/cases", key=key, json=body, script=script)
+    assert partly.status == 207 and [item["retryable"] for item in partly.json()["items"]] == [False, True]
+    whole = proxy.post("/cases", key=key, json=body, script=script)
+    assert whole.status == 200 and {item["state"] for item in whole.json()["items"]} == {"succeeded"}
+    expect.replay_of(proxy.post("/cases", key=key, json=body, script=script), whole)
+    sent = [request.target for request in upstream.of_script(script)]
+    assert sorted(sent) == ["/cases/a/approve", "/cases/b/approve", "/cases/b/approve"]

@@ -1,4 +1,4 @@
-"""The PostgreSQL store as an operator meets it: restarts, crashes, a standby that takes over, poolers, roles, several proxies."""
+"""The PostgreSQL store as an operator meets it: restarts, crashes, poolers, roles, TLS."""
 
 import threading
 
@@ -7,8 +7,8 @@ import pytest
 import postgres_server
 from support import expect
 from support import onceward as process
-from support.behaviours import Hold
-from support.gate import Gate
+from support.behaviours import Hold, reset
+from support.onceward import metric_sum
 from support.waiting import eventually
 
 UNAVAILABLE = "IDEMPOTENCY_STORE_UNAVAILABLE"
@@ -57,7 +57,8 @@ def test_a_schema_may_be_made_by_another_role_than_the_one_that_uses_it(serve, s
     again = process.run("store", "migrate", url)
     assert again.returncode == 0 and "up to date" in again.stdout
     server.sql("GRANT USAGE ON SCHEMA onceward TO app; GRANT SELECT ON onceward.schema_versions TO app; "
-               "GRANT SELECT, INSERT, UPDATE, DELETE ON onceward.records, onceward.watches TO app", "apart")
+               "GRANT SELECT, INSERT, UPDATE, DELETE ON onceward.records, onceward.watches, "
+               "onceward.marks, onceward.outbox TO app", "apart")
     eventually(lambda: is_ready(proxy), what="the proxy to find the schema")
     expect.first_answer(proxy.post(key=key))
 
@@ -123,42 +124,7 @@ def test_requests_while_sessions_are_killed_have_one_effect_each(serve, server, 
     assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(40))
 
 
-def test_a_lost_reply_never_makes_the_owner_compete_with_itself(serve, server, upstream, key):
-    gate = Gate(server.port)
-    try:
-        proxy = serve(f"postgres://postgres@127.0.0.1:{gate.port}/postgres?timeout=500ms&connect_timeout=500ms")
-        eventually(lambda: is_ready(proxy), what="the proxy to be ready")
-        for number in range(5):
-            gate.cut_down_after = 0  # what is on its way back is lost, and the connection with it
-            lost = proxy.post(key=f"{key}-{number}")
-            gate.heal()
-            assert lost.status in (201, 503), lost
-            eventually(lambda n=number: proxy.post(key=f"{key}-{n}").status == 201, what="the key to be usable")
-            assert upstream.effects(f"{key}-{number}") == 1
-    finally:
-        gate.close()
-
-
-# -- several proxies, a pooler, a standby -----------------------------------------------------------------
-
-
-def test_two_proxies_race_and_each_key_has_one_effect(serve, server, upstream, key):
-    proxies = [serve(server.url), serve(server.url)]
-    wrong = []
-
-    def race(proxy):
-        for number in range(50):
-            answer = proxy.post(key=f"{key}-{number}")
-            if answer.status != 201:
-                wrong.append(answer)
-
-    racers = [threading.Thread(target=race, args=(proxies[index % 2],)) for index in range(6)]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join()
-    assert not wrong
-    assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(50))
+# -- another proxy, a pooler, TLS -----------------------------------------------------------------
 
 
 def test_a_waiter_on_another_proxy_is_woken_by_a_notification(serve, server, upstream, key):
@@ -200,19 +166,17 @@ def test_tls_with_the_right_name_and_never_with_another(serve, server, key):
     assert "certificate" in ready(misled)["message"]
 
 
-def test_a_synchronous_standby_takes_over_with_every_answered_outcome(serve, upstream, key):
-    with postgres_server.running() as primary:
-        standby = primary.add_standby()
-        proxy = serve(f"postgres://postgres@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/postgres")
-        answers = [expect.first_answer(proxy.post(key=f"{key}-{number}")) for number in range(10)]
-        eventually(lambda: "standby1" in ready(proxy)["durability"], what="the standby to be shown")
-        primary.standbys = []
-        primary.stop("immediate")
-        standby.promote()
-        try:
-            eventually(lambda: is_ready(proxy), what="the proxy to find the new primary")
-            for number, first in enumerate(answers):
-                expect.replay_of(proxy.post(key=f"{key}-{number}"), first)
-            assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(10))
-        finally:
-            standby.stop()
+def test_gauges_count_open_and_ended_records(serve, server, upstream, key):
+    proxy = serve(server.new_database("counted"))
+    for number in range(3):
+        expect.first_answer(proxy.post(key=f"{key}-{number}"))
+    assert proxy.post(key=f"{key}-lost", script=upstream.script(reset())).status == 502
+    hold = Hold()
+    running = proxy.post_in_background(key=f"{key}-running", script=upstream.script(hold))
+    hold.wait_reached()
+    counted = proxy.metrics()
+    hold.release()
+    running.result()
+    for state, count in (("succeeded", 3), ("unknown", 1), ("processing", 1)):
+        assert metric_sum(counted, "onceward_records_active", state=state) == count, state
+    assert metric_sum(counted, "onceward_unknown") == 1

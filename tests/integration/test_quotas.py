@@ -15,9 +15,9 @@ EXCEEDED = "IDEMPOTENCY_KEY_RATE_EXCEEDED"
 OPERATIONS = [operation("/orders", in_progress=WAIT_NOT)]
 
 
-@pytest.mark.parametrize("store", ["memory", "file"])
-def test_a_burst_of_new_keys_then_429_and_what_exists_still_works(serve, upstream, key, store):
-    proxy = serve(store, OPERATIONS, quotas={"new_keys_per_second": 1, "burst": 3})
+@pytest.mark.parametrize("store", ["memory", "file", "postgres"])
+def test_a_burst_of_new_keys_then_429_and_what_exists_still_works(serve, upstream, key, store, empty_store):
+    proxy = serve(empty_store(store), OPERATIONS, quotas={"new_keys_per_second": 1, "burst": 3})
     who = {"tenant": "t", "authorization": "Bearer a"}
     began = time.monotonic()
     answers = [proxy.post(key=f"{key}-{number}", **who) for number in range(3)]

@@ -164,6 +164,20 @@ def test_of_two_operators_at_once_one_wins(api):
         assert api.claim(key).json()["response"]["body"] == b64(str(winners[0]))
 
 
+@pytest.mark.parametrize("decision", ["released", "failed"])
+def test_of_two_operators_at_two_proxies_one_wins(serve, empty_store, decision):
+    store = empty_store("postgres")
+    apis = [Api(serve(store)) for _ in range(2)]
+    for _ in range(10):
+        claim = apis[0].unknown(new_key())
+        start = threading.Barrier(2)
+        answers = [Background(lambda api=api: (start.wait(), api.resolve(claim.id, **{"as": decision}))[1]) for api in apis]
+        assert sorted(answer.result().status for answer in answers) == [200, 409]
+        assert claim.record()["state"] == decision
+    audited = [entry["outcome"] for entry in apis[0].audit()["entries"] if entry["action"] == "resolve"]
+    assert audited.count("applied") == 10, audited
+
+
 def test_of_a_late_answer_and_an_operator_one_wins(api):
     for _ in range(10):
         key = new_key()
@@ -228,9 +242,9 @@ def test_a_tenants_records_are_purged_and_nobody_elses(api, key):
     assert stays.record()["state"] == "succeeded"
 
 
-def test_everything_final_may_be_purged_but_not_the_audit_trail(serve):
-    for store in ("memory", "file"):
-        api = Api(serve(store))
+def test_everything_final_may_be_purged_but_not_the_audit_trail(serve, empty_store):
+    for store in ("memory", "file", "postgres"):
+        api = Api(serve(empty_store(store)))
         for number in range(30):
             api.claimed(f"{number}", operation=f"op-{number % 3}", tenant="t" if number % 2 else None).complete()
         held = api.claimed("held", operation="op-1")

@@ -8,6 +8,7 @@ import pytest
 
 from support.api import Api, new_key
 from support.onceward import binary, environment, run
+from support.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,19 @@ def test_records_are_listed_as_a_table_and_as_json(proxy):
     assert len(lines(records(proxy, "list", "--tenant", tenant, "--json", "--limit", "2"))) == 2
     assert lines(records(proxy, "list", "--tenant", tenant, "--state", "failed", "--json")) == []
     assert lines(records(proxy, "list", "--tenant", tenant, "--older-than", "1h", "--json")) == []
+
+
+def test_the_api_may_be_asked_over_its_socket(serve, tmp_path):
+    path, token = tmp_path / "api.sock", tmp_path / "operators-token"
+    token.write_text("secret-" + "x" * 30)
+    token.chmod(0o600)
+    proxy = serve("memory", api={"socket": str(path), "listen": "off", "token_file": str(token)})
+    eventually(path.exists, what="the socket")
+    listed = run("records", "list", "--api", f"unix:{path}", "--token-file", token)
+    assert listed.returncode == 0 and listed.stdout.startswith("OPERATION ID"), listed
+    proxy.stop()
+    gone = run("records", "list", "--api", f"unix:{path}", "--token-file", token)
+    assert gone.returncode == 1 and str(path) in gone.stderr, gone
 
 
 def test_all_of_them_means_every_page(proxy):

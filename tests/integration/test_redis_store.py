@@ -1,21 +1,16 @@
-"""The Redis store as an operator meets it: TLS, ACL users, eviction, restarts, failovers, full memory, several proxies."""
+"""The Redis store as an operator meets it: TLS, ACL users, eviction, restarts, failovers, full memory."""
 
 import re
-import threading
 
 import pytest
 
 import redis_server
 from support import expect
 from support.behaviours import Hold
-from support.gate import Gate
 from support.onceward import RefusedToStart
 from support.waiting import eventually
-from support.zoo import WAIT_NOT, operation
 
 UNAVAILABLE = "IDEMPOTENCY_STORE_UNAVAILABLE"
-IN_PROGRESS = "IDEMPOTENCY_REQUEST_IN_PROGRESS"
-UNKNOWN = "IDEMPOTENCY_OUTCOME_UNKNOWN"
 
 
 @pytest.fixture
@@ -210,44 +205,7 @@ def test_a_server_that_says_nothing_is_given_up_and_tried_again(serve, own_redis
     assert upstream.effects(f"{key}-new") == 1
 
 
-def test_a_lost_reply_never_makes_the_owner_compete_with_itself(serve, own_redis, upstream, key):
-    server = own_redis()
-    gate = Gate(server.main.port)
-    try:
-        proxy = serve(f"redis://127.0.0.1:{gate.port}?timeout=500ms&connect_timeout=500ms")
-        expect.first_answer(proxy.post(key=key))
-        for number in range(5):
-            gate.cut_down_after = 0  # what is on its way back is lost, and the connection with it
-            lost = proxy.post(key=f"{key}-{number}")
-            gate.heal()
-            assert lost.status in (201, 503), lost
-            eventually(lambda n=number: proxy.post(key=f"{key}-{n}").status == 201, what="the key to be usable")
-            assert upstream.effects(f"{key}-{number}") == 1
-    finally:
-        gate.close()
-
-
-# -- several proxies, replicas, sentinels -----------------------------------------------------------------
-
-
-def test_two_proxies_race_and_each_key_has_one_effect(serve, own_redis, upstream, key):
-    server = own_redis()
-    proxies = [serve(server.url), serve(server.url)]
-    wrong = []
-
-    def race(proxy):
-        for number in range(100):
-            answer = proxy.post(key=f"{key}-{number}")
-            if answer.status != 201:
-                wrong.append(answer)
-
-    racers = [threading.Thread(target=race, args=(proxies[index % 2],)) for index in range(6)]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join()
-    assert not wrong
-    assert all(upstream.effects(f"{key}-{number}") == 1 for number in range(100))
+# -- another proxy, replicas, sentinels -------------------------------------------------------------------
 
 
 def test_a_waiter_on_another_proxy_is_woken_by_a_message(serve, own_redis, upstream, key):
@@ -263,19 +221,6 @@ def test_a_waiter_on_another_proxy_is_woken_by_a_message(serve, own_redis, upstr
     expect.replay_of(second.result(), first.result())
     calls = int(re.search(r"cmdstat_evalsha:calls=(\d+)", server.main.cli("INFO", "commandstats")).group(1))
     assert calls - before <= 4  # the completion and the waiter's look; a poll or two may fall in between
-    assert upstream.effects(key) == 1
-
-
-def test_a_killed_proxys_request_is_in_progress_elsewhere_and_then_unknown(serve, own_redis, upstream, key):
-    server = own_redis()
-    operations = [operation("/short", lease="1s", in_progress=WAIT_NOT)]
-    dying, other = serve(server.url, operations), serve(server.url, operations)
-    hold = Hold()
-    dying.post_in_background("/short", key=key, script=upstream.script(hold))
-    hold.wait_reached()
-    dying.kill()
-    expect.problem(other.post("/short", key=key), 409, IN_PROGRESS)
-    eventually(lambda: other.post("/short", key=key).json()["code"] == UNKNOWN, what="the lease to end")
     assert upstream.effects(key) == 1
 
 

@@ -104,3 +104,18 @@ def test_a_waiter_on_another_proxy_gets_the_answer(serve, authority, cache, upst
 def test_a_cache_that_cannot_be_understood_stops_serve(serve, authority):
     with pytest.raises(RefusedToStart, match="(?s)ended with 2.*evict"):
         serve(authority.url, cache="redis://127.0.0.1?evict=yes")
+
+
+def test_a_purge_removes_the_copies_before_the_records(serve, authority, cache, upstream, key):
+    proxy = serve(authority.url, cache=cache.url)
+    expect.first_answer(proxy.post(key=key, tenant="leaving"))
+    staying = expect.first_answer(proxy.post(key=f"{key}-other", tenant="staying"))
+    eventually(lambda: len(copies(cache)) == 2, what="the copies")
+    before = set(copies(cache))
+    purged = proxy.api("/v1/purge", method="POST", json={"tenant": "leaving"})
+    assert purged.status == 200 and purged.json()["removed"] == 1, purged
+    assert len(before - set(copies(cache))) == 1
+    # Purged, the key is new again; it is not answered from what the cache had.
+    expect.first_answer(proxy.post(key=key, tenant="leaving"))
+    expect.replay_of(proxy.post(key=f"{key}-other", tenant="staying"), staying)
+    assert upstream.effects(key) == 2 and upstream.effects(f"{key}-other") == 1

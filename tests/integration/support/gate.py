@@ -29,6 +29,11 @@ class Gate:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
+    def lead_to(self, target_port):
+        """Another target from now on, as when a name or an address has moved."""
+        self._target = target_port
+        self.cut()
+
     def close(self):
         hang_up(self._listener)
         self.cut()

@@ -90,10 +90,14 @@ class Upstream:
 
     def stop(self):
         """Refuses connections from now on and cuts the ones that are open."""
-        self.ended.set()
-        hang_up(self._listener)
+        self.refuse()
         self.close_connections()
         eventually(lambda: not self._open, what="the upstream's connections to end")
+
+    def refuse(self):
+        """Refuses connections from now on; the ones that are open go on."""
+        self.ended.set()
+        hang_up(self._listener)
 
     def close_connections(self):
         with self._lock:

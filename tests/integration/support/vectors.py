@@ -14,11 +14,9 @@ class Vector:
     def __init__(self, name, tier, head, headers, target):
         self.name, self.tier, self.head, self.headers, self.target = name, tier, head, headers, target
 
-    @property
-    def strange(self):
-        """Published as compliant, because the data judges framing only; RFC 9112 (3.2) wants 400 for targets that
-        are empty or have characters that no URI has."""
-        return not re.fullmatch(r"/[A-Za-z0-9\-._~:/?@!$&'()*+,;=%]*", self.target)
+    def target_bytes(self):
+        """What goes to the upstream. No target at all means the root."""
+        return _bytes(self.target) or b"/"
 
     def body(self):
         for name, value in self.headers:

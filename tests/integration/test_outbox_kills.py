@@ -1,0 +1,117 @@
+"""kill -9 at random moments, again and again: every committed event arrives, never under a second id.
+
+ONCEWARD_OUTBOX_KILLS says how often (`make chaos-outbox` kills 300 times); ONCEWARD_OUTBOX_SEED repeats a run."""
+
+import collections
+import os
+import random
+import threading
+import time
+
+import pytest
+
+import redis_server
+from support.onceward import Onceward
+from support.upstream import Upstream
+from support.waiting import eventually
+from support.wire import Closed, Malformed
+from support.zoo import operation
+
+KILLS = int(os.environ.get("ONCEWARD_OUTBOX_KILLS", "8"))
+SEED = int(os.environ.get("ONCEWARD_OUTBOX_SEED", str(random.randrange(1 << 32))))
+KINDS = ["made", "noted"]
+OUTBOX = {"backoff": "20ms", "max_backoff": "100ms", "timeout": "100ms", "poll": "20ms"}
+
+
+class Callers:
+    """Send requests as long as they are told to, each until it is answered; with what does not matter here."""
+
+    def __init__(self, proxy):
+        self.proxy, self.keys = proxy, []
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(3)]
+        for thread in self._threads:
+            thread.start()
+
+    def _work(self, number):
+        count = 0
+        while not self._ended.is_set():
+            key = f"k{number}-{count}"
+            count += 1
+            with self._lock:
+                self.keys.append(key)
+            while not self._ended.is_set() and not self._is_answered(key):
+                time.sleep(0.005)  # nobody listens just now
+
+    def _is_answered(self, key):
+        try:
+            return self.proxy.post(key=key, timeout=5.0)
+        except (OSError, Closed, Malformed):
+            return None
+
+    def end(self):
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+
+@pytest.fixture(params=["file", "redis"])
+def store(request, tmp_path):
+    if request.param == "file":
+        yield "file"
+        return
+    server = redis_server.start(tmp_path / "redis")  # of its own: nobody else's events wait there
+    yield server.url
+    server.stop()
+
+
+def wait_for_some(upstream, more):
+    """So many requests further on, or a second later: a slow machine gets somewhere too."""
+    wanted, end = len(upstream.requests) + more, time.monotonic() + 1.0
+    while len(upstream.requests) < wanted and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def test_kills_at_random_moments_lose_no_event(tmp_path, store):
+    print(f"seed {SEED}, {KILLS} kills")
+    chance = random.Random(SEED)
+    upstream, receiver = Upstream(), Upstream()
+    rules = [operation("/orders", events=[{"type": kind} for kind in KINDS], lease="1s")]
+    proxy = Onceward(tmp_path / "proxy", upstream, store, rules, outbox=OUTBOX | {"sink": f"{receiver.url}/hook"}, workers=1)
+    proxy.start()
+    callers = Callers(proxy)
+    for _ in range(KILLS):
+        wait_for_some(upstream, chance.randrange(8))
+        time.sleep(chance.uniform(0.0, 0.01))
+        proxy.kill()
+        proxy.restart()
+    eventually(lambda: len(upstream.requests) > 0, what="an effect")
+    callers.end()
+
+    committed = set()
+    for key in callers.keys:
+        response = proxy.post(key=key)
+        if response.status == 201:
+            committed.add((key, response.header("Onceward-Operation-Id")))
+        else:
+            assert response.status == 409, response  # killed between the effect and its outcome
+    wanted = {f"{operation_id}:{kind}" for _, operation_id in committed for kind in KINDS}
+    eventually(lambda: wanted <= {request.key for request in list(receiver.requests)}, within=30.0,
+               what=lambda: f"{len(wanted)} events")
+    # Its outcome may have been committed, and told, although the process died before it could say so; but an id
+    # always belongs to an operation that the upstream was asked for.
+    arrived = collections.Counter(request.key for request in receiver.requests)
+    operations = {request.operation_id for request in upstream.requests}
+    assert {one.split(":")[0] for one in arrived} <= operations
+    assert set(arrived) <= wanted, "an event without its outcome"
+    for operation_id in {one.split(":")[0] for one in arrived}:
+        first = [r.key.split(":")[1] for r in receiver.requests if r.key.startswith(operation_id)]
+        assert first.index("made") < first.index("noted"), first
+    by_key = collections.Counter(key for key, _ in committed)
+    assert set(by_key.values()) == {1}
+    again = sum(arrived.values()) - len(arrived)
+    print(f"{KILLS} kills, {len(callers.keys)} keys, {len(committed)} committed, {len(arrived)} events arrived, "
+          f"{again} of them more than once")
+    proxy.stop()
+    for server in (upstream, receiver):
+        server.stop()
