@@ -1,7 +1,7 @@
 # The front door. Every target installs the Debian packages it misses (as root or with sudo).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build library build-examples test test-quick test-tsan simulate fuzz powercut bench bench-quick lint format clean
+.PHONY: help run build library build-examples test test-quick test-tsan simulate fuzz chaos-outbox powercut bench bench-quick lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,19 +43,24 @@ fuzz: ## each fuzzer for SECONDS (60)
 	@scripts/install-deps build test
 	@scripts/fuzz $(or $(SECONDS_EACH),60)
 
+chaos-outbox: ## kill the proxy 300 times while it tells events: KILLS=300
+	@scripts/install-deps build test
+	@scripts/build release onceward
+	ONCEWARD_OUTBOX_KILLS=$(or $(KILLS),300) tests/integration/run test_outbox_kills.py -s
+
 powercut: ## cut the power of a mounted image again and again (root, loop devices)
 	@scripts/install-deps build test
 	@scripts/build release all
 	@tests/powercut/run
 
-bench: ## compare with nginx, haproxy and node peers in one run (15 minutes), into docs/benchmarks
+bench: ## compare with nginx, haproxy, node peers, redis-benchmark and pgbench in one run (15 minutes), into docs/benchmarks
 	@scripts/install-deps build test bench
-	@scripts/build release onceward
+	@scripts/build release onceward store_claims
 	@bench/run --output comparison
 
 bench-quick: ## only the cases of the budget (3 minutes)
 	@scripts/install-deps build test bench
-	@scripts/build release onceward
+	@scripts/build release onceward store_claims
 	@bench/run --quick
 
 lint: ## clang-format and clang-tidy

@@ -82,8 +82,9 @@ int run(Path path, std::size_t requests) {
   const std::unique_ptr<Store> store = make_memory_store(clock);
   Engine engine(*store, clock, random);
   Quotas quotas(clock);
+  BulkBoard bulk_board;
   net::Worker worker;
-  Proxy proxy({engine, *store, clock, random, log, metrics, quotas}, worker, 0);
+  Proxy proxy({engine, *store, clock, random, log, metrics, quotas, bulk_board}, worker, 0);
 
   ScriptedKernel kernel;
   kernel.answer = upstream_answer;

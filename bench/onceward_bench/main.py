@@ -11,6 +11,7 @@ from .processes import Processes, Refused
 from .report import machine, print_table, rows_of, write
 from .scale import purge, scale
 from .servers import start_upstream
+from .stores import compare_stores, print_stores
 from .subjects import Subjects
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -25,6 +26,8 @@ def parse(arguments):
     parser.add_argument("--case", action="append", help="only cases whose name contains this, and nginx; repeatable")
     parser.add_argument("--scale", type=int, metavar="RECORDS", help="instead: the cost per request with so many records")
     parser.add_argument("--purge", action="store_true", help="instead: the p99 while records are purged")
+    parser.add_argument("--stores", action="store_true",
+                        help="instead: only the stores on servers beside redis-benchmark and pgbench")
     parser.add_argument("--output", help="write NAME.json and NAME.svg to docs/benchmarks")
     options = parser.parse_args(arguments)
     options.minutes = options.minutes or (3 if options.quick else 15)
@@ -77,19 +80,33 @@ def run_rounds(processes, cases, options, deadline):
     return figures, skipped
 
 
+def only_stores(options):
+    processes = Processes(ROOT)
+    try:
+        rows = compare_stores(processes, options.rounds, options.seconds)
+    finally:
+        processes.stop()
+    print_stores(rows)
+    return 0 if rows else 1
+
+
 def main(arguments=None):
     options = parse(arguments)
     if options.scale:
         return scale(ROOT, options.scale, options.seconds)
     if options.purge:
         return purge(ROOT, options.seconds)
-    deadline = time.monotonic() + options.minutes * 60
+    if options.stores:
+        return only_stores(options)
+    # The stores on servers come last and take about half a minute.
+    deadline = time.monotonic() + options.minutes * 60 - (20 if options.quick else 45)
     cases = chosen(options)
     processes = Processes(ROOT)
     try:
         refused = start_subjects(processes, cases)
         cases = [case for case in cases if case.subject not in refused]
         figures, skipped = run_rounds(processes, cases, options, deadline)
+        stores = [] if options.case else compare_stores(processes, *((1, 1) if options.quick else (3, 2)))
     finally:
         processes.stop()
     rounds = max((len(runs) for runs in figures.values()), default=0)
@@ -98,10 +115,12 @@ def main(arguments=None):
           f"64 connections, 100-byte bodies, {rounds} interleaved rounds of {options.seconds} s, medians\n")
     rows = rows_of(cases, figures)
     print_table(rows)
+    print()
+    print_stores(stores)
     for name, why in {**refused, **skipped}.items():
         print(f"skipped: {name}: {why}")
     if options.output:
         write(os.path.join(ROOT, "docs/benchmarks"), options.output,
-              {"machine": info, "rounds": rounds, "seconds": options.seconds, "rows": rows,
+              {"machine": info, "rounds": rounds, "seconds": options.seconds, "rows": rows, "stores": stores,
                "skipped": {**refused, **skipped}})
     return 0

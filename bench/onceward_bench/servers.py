@@ -36,11 +36,15 @@ def start_redis(processes):
     return processes.ports["redis-server"]
 
 
-def start_postgres(processes):
+def postgres_programs():
     versions = sorted(os.listdir("/usr/lib/postgresql")) if os.path.isdir("/usr/lib/postgresql") else []
     if not versions:
         raise Refused("postgresql is not installed")
-    programs = f"/usr/lib/postgresql/{versions[-1]}/bin"
+    return f"/usr/lib/postgresql/{versions[-1]}/bin"
+
+
+def start_postgres(processes):
+    programs = postgres_programs()
     data = processes.data_folder("postgres")
     os.makedirs(data)
     # It refuses to run as root.
