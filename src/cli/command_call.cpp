@@ -27,8 +27,7 @@ struct CallArguments {
   std::size_t attempts = 5;
   std::string deadline = "60s";
   std::string timeout = "30s";
-  std::string ca_file;
-  bool insecure = false;
+  TrustArguments trust;
   bool bare_key = false;
   bool anew = false;
   bool although_in_doubt = false;
@@ -63,8 +62,8 @@ Result<client::ClientOptions> make_options(const CallArguments& a) {
   options.retry.deadline = *deadline;
   options.retry.attempt_timeout = *timeout;
   options.quote_key = !a.bare_key;
-  options.ca_file = a.ca_file;
-  options.verify_tls = !a.insecure;
+  options.ca_file = a.trust.ca_file;
+  options.verify_tls = !a.trust.insecure;
   // Both are for programs that send many intents; here is one, and its owner has said how often to try.
   options.budget_max = static_cast<double>(a.attempts);
   options.breaker_failures = a.attempts + 1;
@@ -185,15 +184,10 @@ Command call_command() {
        .value_name = "DIR",
        .is_file = true},
       {.names = "--bare-key", .help = "Send the key without quotes", .target = &a->bare_key},
-      {.names = "--cacert",
-       .help = "CA certificates, PEM",
-       .target = &a->ca_file,
-       .value_name = "FILE",
-       .is_file = true},
-      {.names = "-k,--insecure", .help = "Do not verify the server's certificate", .target = &a->insecure},
       {.names = "-i,--include", .help = "Print status and headers too", .target = &a->include},
       {.names = "--json", .help = "Print one JSON object", .target = &a->json}};
-  options.insert(options.end(), own.begin(), own.end());
+  for (const std::vector<Option>& more : {own, trust_options(a->trust)})
+    options.insert(options.end(), more.begin(), more.end());
   return {.name = "call",
           .summary = "Send a request once, however often it takes",
           .details = details,

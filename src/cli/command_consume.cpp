@@ -1,16 +1,12 @@
-// `onceward consume`: the queue sidecar, until told to stop. Signals are taken by the main thread alone.
-#include <signal.h>
+// `onceward consume`: the queue sidecar, until told to stop.
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 
 #include "base/json_text.hpp"
-#include "cli/commands.hpp"
 #include "cli/consume_runtime.hpp"
-#include "cli/notify.hpp"
+#include "cli/service_process.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -21,14 +17,6 @@ struct ConsumeOptions {
   std::string log_level = "info";
   bool json = false;
 };
-
-LogLevel level_from(const std::string& text) {
-  if (text == "debug") return LogLevel::debug;
-  if (text == "warning") return LogLevel::warning;
-  if (text == "error") return LogLevel::error;
-  if (text == "off") return LogLevel::off;
-  return LogLevel::info;
-}
 
 std::vector<NamedValue> flags_of(const ConsumeOptions& options) {
   std::vector<NamedValue> flags;
@@ -71,15 +59,11 @@ bool wait_until_ready(const ConsumeRuntime& runtime, const sigset_t& signals) {
 }
 
 int consume(const Config& config, const ConsumeOptions& options, const sigset_t& signals) {
-  Log log({.level = level_from(options.log_level),
+  Log log({.level = log_level(options.log_level),
            .access = false,
            .format = choose_log_format(STDERR_FILENO, options.json)});
   ConsumeRuntime runtime(config, log);
-  if (const Result<Done> started = runtime.start(); !started) {
-    log.flush();
-    std::cerr << "onceward: " << started.error().message << '\n';
-    return started.error().code == Errc::invalid ? exit_usage : exit_failed;
-  }
+  if (const Result<Done> started = runtime.start(); !started) return tell_start_failure(started.error(), log);
   if (!wait_until_ready(runtime, signals)) {
     print_ready(runtime, options.json);
     notify_service_manager("READY=1");
@@ -88,33 +72,13 @@ int consume(const Config& config, const ConsumeOptions& options, const sigset_t&
       if (signal == SIGHUP) log.warning("consume reads its configuration at its start only");
     }
   }
-  log.info("draining");
-  notify_service_manager("STOPPING=1");
-  runtime.drain();
-  log.info("stopped");
-  if (!runtime.is_quiet()) {
-    // Somebody still listens for a late answer: its record says unknown, which stays true.
-    log.flush();
-    std::_Exit(exit_done);
-  }
-  return exit_done;
+  return drain_and_end(runtime, log);
 }
 
 int run_consume(const ConsumeOptions& options) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-
-  std::expected<Config, ConfigErrors> config = load_config_file(options.config_file, flags_of(options));
-  if (!config) {
-    for (const std::string& message : config.error().messages) std::cerr << message << '\n';
-    return exit_usage;
-  }
-  const std::vector<std::string> missing = unsupported_features(*config);
-  for (const std::string& sentence : missing) std::cerr << "onceward: " << sentence << '\n';
-  if (!missing.empty()) return exit_usage;
+  const sigset_t signals = take_signals();
+  std::optional<Config> config = load_usable_config(options.config_file, flags_of(options));
+  if (!config) return exit_usage;
   // `serve` may run from the same file beside us, and has that address unless told otherwise.
   const bool is_default = config->api.listen == Config{}.api.listen && config->api.socket.empty();
   if (!options.api && is_default) config->api.listen.reset();

@@ -1,36 +1,14 @@
-// `onceward serve`: runs until told to stop. Signals are taken by the main thread alone.
-#include <signal.h>
+// `onceward serve`: runs until told to stop.
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <iostream>
 
-#include "cli/commands.hpp"
-#include "cli/notify.hpp"
 #include "cli/runtime.hpp"
+#include "cli/service_process.hpp"
 
 namespace onceward::cli {
 namespace {
-
-LogLevel level_from(const std::string& text) {
-  if (text == "debug") return LogLevel::debug;
-  if (text == "warning") return LogLevel::warning;
-  if (text == "error") return LogLevel::error;
-  if (text == "off") return LogLevel::off;
-  return LogLevel::info;
-}
-
-void print_errors(const ConfigErrors& errors) {
-  for (const std::string& message : errors.messages) std::cerr << message << '\n';
-}
-
-bool is_supported(const Config& config) {
-  const std::vector<std::string> missing = unsupported_features(config);
-  for (const std::string& sentence : missing) std::cerr << "onceward: " << sentence << '\n';
-  return missing.empty();
-}
 
 std::string scheme(bool tls) { return tls ? "https://" : "http://"; }
 
@@ -83,16 +61,12 @@ void raise_descriptor_limit() {
 }
 
 int serve(const Config& config, const ServeOptions& options, const sigset_t& signals) {
-  Log log({.level = level_from(options.log_level),
+  Log log({.level = log_level(options.log_level),
            .access = options.access_log,
            .format = choose_log_format(STDERR_FILENO, options.json),
            .lanes = worker_count(config)});
   Runtime runtime(config, log);
-  if (const Result<Done> started = runtime.start(); !started) {
-    log.flush();
-    std::cerr << "onceward: " << started.error().message << '\n';
-    return started.error().code == Errc::invalid ? exit_usage : exit_failed;
-  }
+  if (const Result<Done> started = runtime.start(); !started) return tell_start_failure(started.error(), log);
   if (!config.consumers.empty()) log.info("`onceward consume` runs the consumers of this file");
   print_ready(runtime, config, options.json);
   notify_service_manager("READY=1");
@@ -102,37 +76,16 @@ int serve(const Config& config, const ServeOptions& options, const sigset_t& sig
     if (signal != SIGHUP) break;
     reload(runtime, options, log);
   }
-  log.info("draining");
-  notify_service_manager("STOPPING=1");
-  runtime.drain();
-  log.info("stopped");
-  if (!runtime.is_quiet()) {
-    // Somebody still listens for a late answer, or retries a write. Their records say unknown, which stays
-    // true; nothing is gained by waiting, and frames that are suspended cannot be destroyed.
-    log.flush();
-    std::_Exit(exit_done);
-  }
-  return exit_done;
+  return drain_and_end(runtime, log);
 }
 
 }  // namespace
 
 int run_serve(const ServeOptions& options) {
-  // Before any thread exists, so that all of them leave these signals to this one.
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = take_signals();
   raise_descriptor_limit();
-
-  const std::expected<Config, ConfigErrors> config = load_config_file(options.config_file, options.flags);
-  if (!config) {
-    print_errors(config.error());
-    return exit_usage;
-  }
-  if (!is_supported(*config)) return exit_usage;
-  return serve(*config, options, signals);
+  const std::optional<Config> config = load_usable_config(options.config_file, options.flags);
+  return config ? serve(*config, options, signals) : exit_usage;
 }
 
 }  // namespace onceward::cli

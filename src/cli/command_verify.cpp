@@ -14,8 +14,7 @@ struct VerifyArguments {
   RequestArguments request;
   std::optional<std::string> other;
   std::string timeout = "30s";
-  std::string ca_file;
-  bool insecure = false;
+  TrustArguments trust;
   bool json = false;
 };
 
@@ -55,8 +54,8 @@ int run_verify(const VerifyArguments& a) {
   const Result<client::WireRequest> checked = client::make_wire_request(*request, "k", {});
   if (!checked) return fail(checked.error());
   http::UpstreamOptions options{.url = checked->origin, .timeout = *timeout};
-  options.tls.ca_file = a.ca_file;
-  options.tls.verify = !a.insecure;
+  options.tls.ca_file = a.trust.ca_file;
+  options.tls.verify = !a.trust.insecure;
   Result<std::unique_ptr<RawSender>> sender = RawSender::make(options);
   if (!sender) return fail(sender.error());
   VerifyPlan plan{.request = *request, .other_body = {}};
@@ -89,14 +88,9 @@ Command verify_command() {
        .target = &a->other,
        .value_name = "BODY"},
       {.names = "--timeout", .help = "For one answer (30s)", .target = &a->timeout, .value_name = "TIME"},
-      {.names = "--cacert",
-       .help = "CA certificates, PEM",
-       .target = &a->ca_file,
-       .value_name = "FILE",
-       .is_file = true},
-      {.names = "-k,--insecure", .help = "Do not verify the server's certificate", .target = &a->insecure},
       {.names = "--json", .help = "One JSON object per line", .target = &a->json}};
-  options.insert(options.end(), own.begin(), own.end());
+  for (const std::vector<Option>& more : {own, trust_options(a->trust)})
+    options.insert(options.end(), more.begin(), more.end());
   return {.name = "verify",
           .summary = "Check a server's support of Idempotency-Key from outside",
           .details =

@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <future>
 
-#include "cli/api_tokens.hpp"
-#include "cli/make_api_rules.hpp"
 #include "cli/make_rules.hpp"
 
 namespace onceward::cli {
 namespace {
 
 constexpr Duration drain_margin{5000};
-
-std::string authority(const HttpUrl& url) {
-  const bool v6 = url.host.find(':') != std::string::npos;
-  return (v6 ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
-}
 
 std::vector<std::string> consumer_names(const Config& config) {
   std::vector<std::string> names;
@@ -31,10 +24,8 @@ Error about(const ConsumerConfig& consumer, const Error& error) {
   return {Errc::invalid, "consumer '" + consumer.name + "': " + error.message};
 }
 
-Task<> close_and_tell(http::Server& server, std::promise<void>& done) {
-  (void)co_await server.drain(net::Worker::now() + Duration(100));
-  server.close_all();
-  (void)co_await server.drain(MonoTime::max());
+Task<> close_and_tell(ApiListener& api, std::promise<void>& done) {
+  co_await api.close();
   done.set_value();
 }
 
@@ -92,7 +83,10 @@ Result<Done> ConsumeRuntime::start() {
   for (const ConsumerConfig& consumer : config_.consumers) {
     if (Result<Done> added = add_consumer(consumer, *secret); !added) return added;
   }
-  if (Result<Done> started = start_api(); !started) return started;
+  api_ = std::make_unique<ApiListener>(
+      config_, ApiListener::Context{*opened_.store, clock_, random_, metrics_, log_, engine_->events()});
+  if (Result<Done> started = api_->start(lane_.worker, [this] { return readiness(); }); !started)
+    return started;
   purger_ = std::make_unique<Purger>(*opened_.store, lane_.worker, clock_, log_);
   lane_.worker.call([this] { purger_->start(); });
   lane_.run();
@@ -102,7 +96,7 @@ Result<Done> ConsumeRuntime::start() {
 
 Result<Done> ConsumeRuntime::add_consumer(const ConsumerConfig& consumer, const std::string& secret) {
   http::UpstreamOptions options;
-  options.url = (consumer.to.url.tls ? "https://" : "http://") + authority(consumer.to.url);
+  options.url = consumer.to.url.origin();
   options.connect_timeout = config_.upstream.connect_timeout;
   options.timeout = consumer.timeout;
   options.max_connections = consumer.concurrency;
@@ -117,7 +111,7 @@ Result<Done> ConsumeRuntime::add_consumer(const ConsumerConfig& consumer, const 
 
   sidecar::HandlerRules rules;
   const std::string& target = consumer.to.url.target;
-  rules.target = {consumer.to.method, target.empty() ? "/" : target, authority(consumer.to.url),
+  rules.target = {consumer.to.method, target.empty() ? "/" : target, consumer.to.url.authority(),
                   consumer.name};
   rules.id = consumer.id;
   rules.attempts = consumer.attempts;
@@ -145,39 +139,6 @@ Readiness ConsumeRuntime::readiness() const {
   return state;
 }
 
-Result<Done> ConsumeRuntime::start_api() {
-  if (!config_.api.listen && config_.api.socket.empty()) return Done{};
-  Result<Tokens> tokens = only_admin(new_admin_token(random_));
-  if (!config_.api.token_file.empty()) {
-    tokens = tokens_from_file(config_.api.token_file);
-  } else if (config_.store.kind == StoreKind::file) {
-    const Result<std::string> kept = kept_admin_token(config_.store.folder(), random_);
-    if (!kept) return kept.error();
-    tokens = only_admin(*kept);
-  }
-  if (!tokens) return tokens.error();
-  Result<std::shared_ptr<const ApiRules>> rules = make_api_rules(config_, metrics_, std::move(*tokens));
-  if (!rules) return rules.error();
-  admin_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, [this] { return readiness(); });
-  api_ = std::make_unique<Api>(
-      ApiContext{*opened_.store, clock_, random_, metrics_.shard(0), *admin_, engine_->events()},
-      std::move(*rules));
-  api_server_ = std::make_unique<http::Server>(lane_.worker, *api_, http::ServerLimits{});
-  if (config_.api.tls) {
-    const TlsConfig& tls = *config_.api.tls;
-    if (Result<Done> used = api_server_->use_tls({tls.cert, tls.key, tls.client_ca}); !used)
-      return Error{Errc::invalid, used.error().message};
-  }
-  std::vector<std::string> wanted;
-  if (config_.api.listen)
-    wanted.push_back(authority({false, config_.api.listen->host, config_.api.listen->port, ""}));
-  if (!config_.api.socket.empty()) wanted.push_back("unix:" + config_.api.socket);
-  Result<std::vector<std::string>> bound = api_server_->listen(wanted);
-  if (!bound) return bound.error();
-  api_address_ = bound->front();
-  return Done{};
-}
-
 bool ConsumeRuntime::is_ready() const {
   return std::ranges::all_of(consumers_, [](const auto& consumer) { return consumer->is_connected(); });
 }
@@ -195,11 +156,7 @@ void ConsumeRuntime::drain() {
     spawn([](ConsumeRuntime& runtime, std::promise<std::size_t>& count) -> Task<> {
       count.set_value(co_await runtime.engine_->mark_leftovers_unknown(runtime.lane_.worker));
     }(*this, marked));
-    if (api_server_) {
-      spawn(close_and_tell(*api_server_, closed));
-    } else {
-      closed.set_value();
-    }
+    spawn(close_and_tell(*api_, closed));
   });
   if (const std::size_t count = marked.get_future().get())
     log_.warning("some messages did not end in time and are held as unknown",

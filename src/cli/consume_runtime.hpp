@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "api/api.hpp"
 #include "base/system.hpp"
+#include "cli/api_listener.hpp"
 #include "cli/worker_thread.hpp"
 #include "config/config.hpp"
 #include "engine/engine.hpp"
 #include "factory/open_store.hpp"
-#include "ops/admin_api.hpp"
 #include "ops/log.hpp"
 #include "ops/metrics.hpp"
 #include "ops/purger.hpp"
@@ -39,13 +38,12 @@ class ConsumeRuntime {
   bool is_quiet() const;  // after drain(): nothing is left that runs
 
   const std::vector<std::unique_ptr<sidecar::Consumer>>& consumers() const { return consumers_; }
-  const std::string& api_address() const { return api_address_; }  // empty: off
+  const std::string& api_address() const { return api_->address(); }  // empty: off
 
  private:
   class Observer;
 
   Result<Done> add_consumer(const ConsumerConfig& consumer, const std::string& secret);
-  Result<Done> start_api();
   Readiness readiness() const;
 
   const Config config_;
@@ -58,11 +56,8 @@ class ConsumeRuntime {
   std::unique_ptr<EngineObserver> observer_;
   WorkerThread lane_;
   std::unique_ptr<Purger> purger_;
-  std::unique_ptr<AdminApi> admin_;
-  std::unique_ptr<Api> api_;
-  std::unique_ptr<http::Server> api_server_;
+  std::unique_ptr<ApiListener> api_;
   std::vector<std::unique_ptr<sidecar::Consumer>> consumers_;
-  std::string api_address_;
 };
 
 }  // namespace onceward::cli

@@ -15,10 +15,6 @@ Result<OperationRule> compile(const Policy& policy, std::size_t metrics_index) {
   return rule;
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const ApiRules>> make_api_rules(const Config& config, Metrics& metrics,
@@ -26,7 +22,7 @@ Result<std::shared_ptr<const ApiRules>> make_api_rules(const Config& config, Met
   auto rules = std::make_shared<ApiRules>();
   rules->tokens = std::move(tokens);
   rules->listen_host = config.api.listen ? config.api.listen->host : "";
-  rules->open_metrics = !config.api.listen || is_loopback(config.api.listen->host);
+  rules->open_metrics = !config.api.listen || config.api.listen->is_loopback();
   Result<std::string> secret = read_secret(config.security.secret_file);
   if (!secret) return secret.error();
   rules->secret = std::move(*secret);

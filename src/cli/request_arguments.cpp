@@ -52,6 +52,17 @@ std::vector<Option> request_options(RequestArguments& arguments) {
            .value_name = "BODY"}};
 }
 
+std::vector<Option> trust_options(TrustArguments& trust) {
+  return {{.names = "--cacert",
+           .help = "CA certificates, PEM",
+           .target = &trust.ca_file,
+           .value_name = "FILE",
+           .is_file = true},
+          {.names = "-k,--insecure",
+           .help = "Do not verify the server's certificate",
+           .target = &trust.insecure}};
+}
+
 Result<client::Request> make_request(const RequestArguments& arguments) {
   client::Request request{.method = arguments.method, .url = arguments.url};
   for (const std::string& line : arguments.headers) {

@@ -19,6 +19,13 @@ struct RequestArguments {
 // The options of a command that takes such arguments; they point into `arguments`.
 std::vector<Option> request_options(RequestArguments& arguments);
 
+// Whose certificates are believed.
+struct TrustArguments {
+  std::string ca_file;  // empty: the system's authorities
+  bool insecure = false;
+};
+std::vector<Option> trust_options(TrustArguments& trust);
+
 // Reads files. Errc::invalid says what is wrong. Without a Content-Type, a body that begins like a JSON
 // object or array is application/json, any other application/x-www-form-urlencoded.
 Result<client::Request> make_request(const RequestArguments& arguments);

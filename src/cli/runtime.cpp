@@ -4,8 +4,6 @@
 #include <future>
 
 #include "base/await.hpp"
-#include "cli/api_tokens.hpp"
-#include "cli/make_api_rules.hpp"
 #include "cli/make_rules.hpp"
 
 namespace onceward::cli {
@@ -17,26 +15,16 @@ constexpr Duration leftovers_limit{5000};
 // A small bulk request may still end as a whole; a large one is cut short so that its items end in time.
 constexpr Duration bulk_grace{2000};
 
-std::string address_text(const Address& address) {
-  const bool v6 = address.host.find(':') != std::string::npos;
-  return (v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-std::string url_text(const HttpUrl& url) {
-  return (url.tls ? "https://" : "http://") + address_text({url.host, url.port}) + url.target;
-}
-
-net::TlsFiles tls_files(const TlsConfig& tls) { return {tls.cert, tls.key, tls.client_ca}; }
-
 Task<> drain_and_tell(http::Server& server, MonoTime deadline, std::promise<void>& done) {
   if (!co_await server.drain(deadline)) {
     server.close_all();
     (void)co_await server.drain(MonoTime::max());
   }
+  done.set_value();
+}
+
+Task<> close_and_tell(ApiListener& api, std::promise<void>& done) {
+  co_await api.close();
   done.set_value();
 }
 
@@ -68,17 +56,9 @@ void Runtime::on_each_lane(const std::function<void(Lane&)>& job) {
   for (const std::unique_ptr<Lane>& lane : lanes_) job(*lane);
 }
 
-http::ServerLimits Runtime::limits(const Config& config) const {
-  http::ServerLimits limits;
-  limits.header_bytes = config.limits.header_bytes;
-  limits.header_timeout = config.limits.header_timeout;
-  limits.idle_timeout = config.limits.idle_timeout;
-  return limits;
-}
-
 Result<std::shared_ptr<http::Upstream>> Runtime::make_upstream(Lane& lane, const Config& config) const {
   http::UpstreamOptions options;
-  options.url = url_text(*config.upstream.url);
+  options.url = config.upstream.url->origin();
   options.connect_timeout = config.upstream.connect_timeout;
   options.timeout = config.upstream.timeout;
   options.max_connections = std::max<std::size_t>(1, config.upstream.max_connections / worker_count(config_));
@@ -102,10 +82,6 @@ Result<Done> Runtime::check_marks(const Config& config) const {
 
 Result<Done> Runtime::start() {
   if (!config_.upstream.url) return Error{Errc::invalid, "no upstream: give --upstream URL or `upstream:`"};
-  if (config_.api.listen && !is_loopback(config_.api.listen->host) &&
-      (!config_.api.tls || config_.api.token_file.empty())) {
-    return Error{Errc::invalid, "api.listen is not a loopback address: it needs api.tls and api.token_file"};
-  }
   Result<OpenedStore> opened = open_store(config_, clock_);
   if (!opened) return opened.error();
   opened_ = std::move(*opened);
@@ -116,7 +92,9 @@ Result<Done> Runtime::start() {
   engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_, config_.probes.per_second);
   if (Result<Done> made = make_outbox(); !made) return made;
   if (Result<Done> started = start_lanes(); !started) return started;
-  if (Result<Done> started = start_api(); !started) return started;
+  api_ = std::make_unique<ApiListener>(
+      config_, ApiListener::Context{*opened_.store, clock_, random_, metrics_, log_, engine_->events()});
+  if (Result<Done> started = api_->start(lanes_[0]->worker, opened_.readiness); !started) return started;
   purger_ = std::make_unique<Purger>(*opened_.store, lanes_[0]->worker, clock_, log_);
   Lane& first = *lanes_[0];
   sweep_ = std::make_unique<ProbeSweep>(*engine_, *opened_.store, first.worker, clock_, first.proxy->prober(),
@@ -143,7 +121,7 @@ Result<Done> Runtime::make_outbox() {
 Result<Done> Runtime::start_lanes() {
   const ProxyContext context{*engine_, *opened_.store, clock_, random_, log_, metrics_, quotas_, bulk_board_};
   std::vector<std::string> wanted;
-  for (const Address& address : config_.listen) wanted.push_back(address_text(address));
+  for (const Address& address : config_.listen) wanted.push_back(address.text());
   for (std::size_t index = 0; index < worker_count(config_); ++index) {
     Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
     lane.proxy = std::make_unique<Proxy>(context, lane.worker, index);
@@ -152,58 +130,15 @@ Result<Done> Runtime::start_lanes() {
     Result<std::shared_ptr<http::Upstream>> upstream = make_upstream(lane, config_);
     if (!upstream) return upstream.error();
     lane.proxy->use(std::move(*rules), std::move(*upstream));
-    lane.server = std::make_unique<http::Server>(lane.worker, *lane.proxy, limits(config_));
+    lane.server = std::make_unique<http::Server>(lane.worker, *lane.proxy, server_limits(config_));
     if (config_.tls) {
-      if (Result<Done> tls = lane.server->use_tls(tls_files(*config_.tls)); !tls) {
-        return Error{Errc::invalid, tls.error().message};
-      }
+      if (Result<Done> used = use_certificates(*lane.server, *config_.tls); !used) return used;
     }
     Result<std::vector<std::string>> bound =
         lane.server->listen(index == 0 ? wanted : addresses_, index != 0);
     if (!bound) return bound.error();
     if (index == 0) addresses_ = std::move(*bound);
   }
-  return Done{};
-}
-
-Result<std::shared_ptr<const ApiRules>> Runtime::load_api_rules(const Config& config) {
-  if (!config.api.token_file.empty()) {
-    Result<Tokens> tokens = tokens_from_file(config.api.token_file);
-    if (!tokens) return tokens.error();
-    if (is_readable_by_others(config.api.token_file))
-      log_.warning("others can read the token file", {{"file", config.api.token_file}});
-    return make_api_rules(config, metrics_, std::move(*tokens));
-  }
-  if (admin_token_.empty() && config_.store.kind == StoreKind::file) {
-    Result<std::string> kept = kept_admin_token(config_.store.folder(), random_);
-    if (!kept) return kept.error();
-    admin_token_ = std::move(*kept);
-  } else if (admin_token_.empty()) {
-    admin_token_ = new_admin_token(random_);
-    log_.info("the API's admin token, until this process ends", {{"token", admin_token_}});
-  }
-  return make_api_rules(config, metrics_, only_admin(admin_token_));
-}
-
-Result<Done> Runtime::start_api() {
-  if (!config_.api.listen && config_.api.socket.empty()) return Done{};
-  Result<std::shared_ptr<const ApiRules>> rules = load_api_rules(config_);
-  if (!rules) return rules.error();
-  admin_ = std::make_unique<AdminApi>(*opened_.store, clock_, metrics_, opened_.readiness);
-  const ApiContext context{*opened_.store, clock_, random_, metrics_.shard(0), *admin_, engine_->events()};
-  api_ = std::make_unique<Api>(context, std::move(*rules));
-  api_server_ = std::make_unique<http::Server>(lanes_[0]->worker, *api_, limits(config_));
-  if (config_.api.tls) {
-    if (Result<Done> tls = api_server_->use_tls(tls_files(*config_.api.tls)); !tls) {
-      return Error{Errc::invalid, tls.error().message};
-    }
-  }
-  std::vector<std::string> wanted;
-  if (config_.api.listen) wanted.push_back(address_text(*config_.api.listen));
-  if (!config_.api.socket.empty()) wanted.push_back("unix:" + config_.api.socket);
-  Result<std::vector<std::string>> bound = api_server_->listen(wanted);
-  if (!bound) return bound.error();
-  api_address_ = bound->front();
   return Done{};
 }
 
@@ -226,8 +161,8 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
     fresh.push_back({std::move(*rules), std::move(*upstream)});
   }
   std::shared_ptr<const ApiRules> api_rules;
-  if (api_) {
-    Result<std::shared_ptr<const ApiRules>> loaded = load_api_rules(config);
+  if (api_->is_on()) {
+    Result<std::shared_ptr<const ApiRules>> loaded = api_->load_rules(config);
     if (!loaded) return loaded.error();
     api_rules = std::move(*loaded);
   }
@@ -235,11 +170,11 @@ Result<std::vector<std::string>> Runtime::reload(const Config& config) {
     Lane& lane = *lanes_[index];
     std::promise<Result<Done>> done;
     lane.worker.call([&] {
-      Result<Done> tls = config.tls ? lane.server->use_tls(tls_files(*config.tls)) : Result<Done>(Done{});
+      Result<Done> tls = config.tls ? use_certificates(*lane.server, *config.tls) : Result<Done>(Done{});
       if (tls) {
-        lane.server->set_limits(limits(config));
+        lane.server->set_limits(server_limits(config));
         lane.proxy->use(std::move(fresh[index].rules), std::move(fresh[index].upstream));
-        if (index == 0 && api_) api_->use(std::move(api_rules));
+        if (index == 0 && api_rules) api_->use(std::move(api_rules));
       }
       done.set_value(std::move(tls));
     });
@@ -284,7 +219,7 @@ void Runtime::drain() {
     spawn([](Runtime& runtime, std::promise<std::size_t>& count) -> Task<> {
       count.set_value(co_await runtime.engine_->mark_leftovers_unknown(runtime.lanes_.front()->worker));
     }(*this, marked));
-    if (api_server_) spawn(drain_and_tell(*api_server_, clock_.mono() + Duration(100), done.back()));
+    spawn(close_and_tell(*api_, done.back()));
   });
   if (marking.wait_for(leftovers_limit) == std::future_status::ready) {
     if (const std::size_t count = marking.get()) {
@@ -292,7 +227,7 @@ void Runtime::drain() {
                    {{"records", static_cast<std::int64_t>(count)}});
     }
   }
-  if (api_server_) done.back().get_future().wait();
+  done.back().get_future().wait();
   if (outbox_) outbox_->stop();  // last: what the requests in flight had to tell goes out
 }
 

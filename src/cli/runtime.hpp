@@ -7,14 +7,13 @@
 #include <thread>
 #include <vector>
 
-#include "api/api.hpp"
 #include "base/system.hpp"
+#include "cli/api_listener.hpp"
 #include "cli/outbox_runner.hpp"
 #include "config/config.hpp"
 #include "engine/engine.hpp"
 #include "engine/probe_sweep.hpp"
 #include "factory/open_store.hpp"
-#include "ops/admin_api.hpp"
 #include "ops/log.hpp"
 #include "ops/metrics.hpp"
 #include "ops/purger.hpp"
@@ -41,16 +40,13 @@ class Runtime {
   bool is_quiet() const;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
-  const std::string& api_address() const { return api_address_; }  // empty: off
+  const std::string& api_address() const { return api_->address(); }  // empty: off
 
  private:
   struct Lane;  // one worker and what runs on it
 
   Result<Done> start_lanes();
-  Result<Done> start_api();
   Result<Done> make_outbox();
-  Result<std::shared_ptr<const ApiRules>> load_api_rules(const Config& config);
-  http::ServerLimits limits(const Config& config) const;
   // Rules that the store cannot keep are refused, at the start and at a reload.
   Result<Done> check_marks(const Config& config) const;
   Result<std::shared_ptr<http::Upstream>> make_upstream(Lane& lane, const Config& config) const;
@@ -66,15 +62,11 @@ class Runtime {
   OpenedStore opened_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::string admin_token_;  // of this process, when nothing else keeps one
-  std::unique_ptr<AdminApi> admin_;
-  std::unique_ptr<Api> api_;
-  std::unique_ptr<http::Server> api_server_;
+  std::unique_ptr<ApiListener> api_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<ProbeSweep> sweep_;
   std::unique_ptr<OutboxRunner> outbox_;  // null: not configured
   std::vector<std::string> addresses_;
-  std::string api_address_;
 };
 
 std::size_t worker_count(const Config& config);

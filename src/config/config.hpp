@@ -21,6 +21,9 @@ struct Address {
   std::string host;  // a name or an IP address, without brackets
   std::uint16_t port = 0;
   bool operator==(const Address&) const = default;
+
+  std::string text() const;  // host:port or [address]:port
+  bool is_loopback() const;  // nobody on another machine can reach it
 };
 
 struct TlsConfig {
@@ -35,6 +38,9 @@ struct HttpUrl {
   std::uint16_t port = 0;
   std::string target;  // path and query; empty where none is allowed or given
   bool operator==(const HttpUrl&) const = default;
+
+  std::string authority() const { return Address{host, port}.text(); }
+  std::string origin() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
 struct UpstreamConfig {

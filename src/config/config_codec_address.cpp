@@ -1,4 +1,6 @@
 // Codecs of values that name something elsewhere: addresses, URLs, stores, identities, requests.
+#include <arpa/inet.h>
+
 #include <charconv>
 
 #include "config/config_codec.hpp"
@@ -59,11 +61,6 @@ std::string parse_authority(std::string_view text, std::string& host, std::optio
   return {};
 }
 
-std::string authority_text(const std::string& host, std::uint16_t port) {
-  const bool bracket = host.find(':') != std::string::npos;
-  return (bracket ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 // `text` = method, space, the rest. False when there is no method.
 bool split_method(std::string_view text, std::string& method, std::string_view& rest) {
   const std::size_t space = text.find(' ');
@@ -96,11 +93,18 @@ std::string parse_http_url(std::string_view text, bool target_allowed, HttpUrl& 
   return {};
 }
 
-std::string http_url_text(const HttpUrl& url) {
-  return (url.tls ? "https://" : "http://") + authority_text(url.host, url.port) + url.target;
+}  // namespace
+
+std::string Address::text() const {
+  const bool bracket = host.find(':') != std::string::npos;
+  return (bracket ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-}  // namespace
+bool Address::is_loopback() const {
+  if (host == "localhost" || host == "::1") return true;
+  in_addr v4{};  // 127.0.0.1.example.org is somebody else's name
+  return host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &v4) == 1;
+}
 
 std::string AddressCodec::read(const YamlNode& node, Address& out) const {
   Address address;
@@ -111,14 +115,14 @@ std::string AddressCodec::read(const YamlNode& node, Address& out) const {
   out = std::move(address);
   return {};
 }
-YamlNode AddressCodec::write(const Address& value) const {
-  return YamlNode::string(authority_text(value.host, value.port));
-}
+YamlNode AddressCodec::write(const Address& value) const { return YamlNode::string(value.text()); }
 
 std::string HttpUrlCodec::read(const YamlNode& node, HttpUrl& out) const {
   return parse_http_url(node.text, target, out);
 }
-YamlNode HttpUrlCodec::write(const HttpUrl& value) const { return YamlNode::string(http_url_text(value)); }
+YamlNode HttpUrlCodec::write(const HttpUrl& value) const {
+  return YamlNode::string(value.origin() + value.target);
+}
 
 std::string UriCodec::read(const YamlNode& node, std::string& out) const {
   const auto scheme = std::ranges::find_if(
@@ -246,7 +250,7 @@ std::string ConsumerTargetCodec::read(const YamlNode& node, ConsumerTarget& out)
   return {};
 }
 YamlNode ConsumerTargetCodec::write(const ConsumerTarget& value) const {
-  return YamlNode::string(value.method + " " + http_url_text(value.url));
+  return YamlNode::string(value.method + " " + value.url.origin() + value.url.target);
 }
 
 std::string MessageIdCodec::read(const YamlNode& node, std::string& out) const {

@@ -125,6 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Addresses, BadConfigs, testing::Values(
     BadConfig{"store: redis://h\ncache: redis://h", "f:2:8: a cache works only in front of a postgres store"},
     BadConfig{"store: postgres://h\ncache: memory", "f:2:8: expected redis://"},
     BadConfig{"api: 0.0.0.0:9180", "f:1:6: an address other than loopback needs tls and token_file"},
+    BadConfig{"api: 127.0.0.1.example.org:9180", "f:1:6: an address other than loopback needs tls and token_file"},
     BadConfig{"api: { listen: '10.0.0.1:1', token_file: t }", "f:1:16: an address other than loopback needs tls and token_file"},
     BadConfig{"tls: { cert: c }", "f:1:6: 'key' is missing"},
     BadConfig{"tls: { cert: c, key: '' }", "f:1:22: must not be empty"}));

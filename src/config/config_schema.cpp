@@ -13,10 +13,6 @@ constexpr std::string_view jwt_algorithms[] = {"RS256", "RS384", "RS512", "PS256
                                                "PS512", "ES256", "ES384", "EdDSA"};
 constexpr std::string_view sink_schemes[] = {"amqp", "amqps", "redis", "rediss", "http", "https", "kafka"};
 
-bool is_loopback(const Address& address) {
-  return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
-}
-
 void describe_tls(Fields& fields, TlsConfig& tls) {
   fields.setting("cert", required(value(tls.cert, TextCodec{})));
   fields.setting("key", required(value(tls.key, TextCodec{})));
@@ -55,7 +51,7 @@ void describe_api(Fields& fields, ApiConfig& api) {
   fields.section("tls", optional_part(api.tls, describe_tls));
   fields.rule({"listen", "token_file", "tls"}, [&api]() -> std::string {
     const bool safe = api.tls && !api.token_file.empty();
-    return api.listen && !is_loopback(*api.listen) && !safe
+    return api.listen && !api.listen->is_loopback() && !safe
                ? "an address other than loopback needs tls and token_file"
                : "";
   });

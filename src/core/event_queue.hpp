@@ -82,6 +82,13 @@ class EventQueue {
       if (!event.set_aside) return event.created_at;
     return std::nullopt;
   }
+  void add_to(OutboxStats& stats) const {
+    stats.pending += pending();
+    stats.set_aside += set_aside();
+    const std::optional<Timestamp> oldest = oldest_pending();
+    if (oldest && (stats.oldest_pending == Timestamp{} || *oldest < stats.oldest_pending))
+      stats.oldest_pending = *oldest;
+  }
 
   // False: an event of this id is here already, and stays as it is.
   bool add(Queued event) {

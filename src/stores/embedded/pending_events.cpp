@@ -76,11 +76,7 @@ OutboxStats PendingEvents::stats() {
   OutboxStats stats;
   for (Partition& partition : partitions_) {
     const std::lock_guard lock(partition.mutex);
-    stats.pending += partition.queue.pending();
-    stats.set_aside += partition.queue.set_aside();
-    const std::optional<Timestamp> oldest = partition.queue.oldest_pending();
-    if (oldest && (stats.oldest_pending == Timestamp{} || *oldest < stats.oldest_pending))
-      stats.oldest_pending = *oldest;
+    partition.queue.add_to(stats);
   }
   return stats;
 }
