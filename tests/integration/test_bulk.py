@@ -5,14 +5,13 @@ import json
 import random
 import signal
 import threading
-import time
 
 import pytest
 
 from support import behaviours, expect
 from support.behaviours import answer, numbered_answer
 from support.onceward import RefusedToStart, metric_sum, request_bytes
-from support.waiting import eventually, holds_for
+from support.waiting import PATIENCE, eventually, holds_for
 from support.wire import Closed, Malformed
 
 STORES = ["memory", "file", "redis", "postgres"]
@@ -27,8 +26,8 @@ def bulk_operation(path="/cases:approve", **rules):
 OPERATIONS = [
     bulk_operation(),
     bulk_operation("/cases:patient", in_progress={"wait": "20s", "max_wait": "30s"}),
-    bulk_operation("/cases:accept", in_progress={"wait": "0s", "max_wait": "5s", "then": "accept"}),
-    bulk_operation("/cases:short", lease="1s", in_progress={"wait": "0s", "max_wait": "5s"}),
+    bulk_operation("/cases:accept", in_progress={"wait": "0s", "max_wait": "30s", "then": "accept"}),
+    bulk_operation("/cases:short", lease="2s", in_progress={"wait": "0s", "max_wait": "5s"}),
     bulk_operation("/cases:forward", on_unknown="forward"),
     bulk_operation("/cases:few", bulk={"items": "/items", "id": "/id", "request": "POST /x/{/case}", "max_items": 3}),
 ]
@@ -204,17 +203,11 @@ def test_on_unknown_forward_is_for_each_item(memory_proxy, service, key):
 
 def test_no_more_than_so_many_are_sent_at_a_time(memory_proxy, service, key):
     gate = threading.Semaphore(0)
-
-    def gated(exchange):
-        gate.acquire(timeout=20)
-        return numbered_answer(exchange)
-
-    service.of_case.default_factory = lambda: gated
+    service.of_case.default_factory = lambda: after(gate)
     running = memory_proxy.in_background("POST", "/cases:approve", key=key, json=items(*range(20)), script=service.script)
     eventually(lambda: service.at_work == PARALLEL, what="as many as may be")
     holds_for(lambda: service.at_work <= PARALLEL, 0.3)
-    for _ in range(20):
-        gate.release()
+    gate.release(20)
     assert running.result().json()["summary"]["succeeded"] == 20
     assert service.most_at_work == PARALLEL
     assert len(service.requests) == 20
@@ -328,7 +321,7 @@ def test_a_killed_proxy_goes_on_without_repeating_anything(serve, request, servi
         response = post(proxy, service, key, body, "/cases:short", headers=[("Prefer", "wait=5")])
         return response if response.status != 409 else None
 
-    response = eventually(taken_over, 20, 0.1, what="the lease of the one that died to end")
+    response = eventually(taken_over, every=0.1, what="the lease of the one that died to end")
     told = states(response)
     assert set(service.effects().values()) == {1}, service.effects()
     # What was on its way when it died is unknown; everything else is done.
@@ -341,26 +334,30 @@ def test_a_killed_proxy_goes_on_without_repeating_anything(serve, request, servi
     assert set(service.effects().values()) == {1}
 
 
+def after(permits):
+    """Answers when there is a permit for it."""
+    return lambda exchange: permits.acquire(timeout=PATIENCE) and numbered_answer(exchange)
+
+
 def test_killed_again_and_again_it_ends_all_the_same(serve, service, key):
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
     proxy = serve("file", OPERATIONS, workers=1)
     body = items(*range(80))
 
-    def slowly(exchange):
-        time.sleep(0.01)  # what the service does
-        return numbered_answer(exchange)
-
-    service.of_case.default_factory = lambda: slowly
     for _ in range(4):
         before = len(service.requests)
-        running = proxy.in_background("POST", "/cases:patient", key=key, json=body, script=service.script)
         more = chance.randrange(3, 15)
+        answers = threading.Semaphore(more)  # so many are given before the kill, however long that takes to come
+        service.of_case.default_factory = lambda: after(answers)
+        running = proxy.in_background("POST", "/cases:patient", key=key, json=body, script=service.script)
         eventually(lambda: len(service.requests) >= before + more, what=f"{more} more requests, seed {seed}")
         proxy.kill()
         with pytest.raises((OSError, Closed, Malformed)):
             running.result()
+        answers.release(PARALLEL)  # to nobody
         proxy.restart()
+    service.of_case.default_factory = lambda: numbered_answer
     last = post(proxy, service, key, body, "/cases:patient")
     told = states(last)
     effects = service.effects()
@@ -431,7 +428,7 @@ def test_a_long_job_is_accepted_and_shows_how_far_it_is(proxy, service, key, pat
 
 
 def test_a_job_that_ends_in_time_is_answered_at_once(memory_proxy, service, key):
-    response = post(memory_proxy, service, key, items(1), "/cases:accept", headers=[("Prefer", "wait=5")])
+    response = post(memory_proxy, service, key, items(1), "/cases:accept", headers=[("Prefer", "wait=30")])
     assert response.status == 200 and not response.replayed
 
 

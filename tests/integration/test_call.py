@@ -10,12 +10,12 @@ import threading
 import time
 
 import pytest
+from ports import free_port
 
 from support.behaviours import Hold, answer, close, never, numbered_answer
 from support.calling import Caller
 from support.gate import Gate
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 
 BODY = '{"amount": 100}'
 
@@ -87,7 +87,7 @@ def test_through_the_proxy_a_lost_answer_is_one_effect(caller, serve, upstream):
     call = caller.start(gate.url + "/orders", "-d", BODY, "--intent", "x", "--json", "--attempts", "50")
     eventually(lambda: counted(proxy, "onceward_replays_total") >= 1, what="a retry to be answered, and lost as well")
     gate.heal()
-    out, err = call.communicate(timeout=30)
+    out, err = call.communicate(timeout=PATIENCE)
     said = json.loads(out)
     gate.close()
     assert call.returncode == 0 and said["status"] == 201, err
@@ -109,7 +109,7 @@ def test_it_waits_for_a_request_that_is_still_running(caller, serve, upstream):
     second = other.start(proxy.url + "/orders", "-d", BODY, "--key", "k-running", "--json", "--attempts", "1", *mark)
     eventually(lambda: counted(proxy, "onceward_in_progress_rejected_total") >= 2, what="the second to be told twice that the first is running")
     hold.release()
-    answers = [json.loads(call.communicate(timeout=30)[0]) for call in (first, second)]
+    answers = [json.loads(call.communicate(timeout=PATIENCE)[0]) for call in (first, second)]
     assert [said["outcome"] for said in answers] == ["succeeded"] * 2
     assert answers[0]["body"] == answers[1]["body"]
     assert upstream.effects("k-running") == 1
@@ -124,8 +124,8 @@ def test_retry_after_is_honoured(caller, upstream):
 
 
 def test_a_retry_after_beyond_the_deadline_ends_at_once(caller, upstream):
-    script = upstream.script(answer(503, [("Retry-After", "30")]))
-    code, said = caller.json(upstream.url, "-d", BODY, "--deadline", "5s", "-H", f"X-Script: {script}", within=4)
+    script = upstream.script(answer(503, [("Retry-After", "90")]))
+    code, said = caller.json(upstream.url, "-d", BODY, "--deadline", "50s", "-H", f"X-Script: {script}", within=40)
     assert code == 1 and said["outcome"] == "failed" and not said["final"] and "deadline" in said["reason"]
     assert len(upstream.of_script(script)) == 1
 
@@ -133,9 +133,9 @@ def test_a_retry_after_beyond_the_deadline_ends_at_once(caller, upstream):
 def test_the_deadline_ends_everything(caller, upstream):
     script = upstream.script(never())
     started = time.monotonic()
-    code, said = caller.json(upstream.url, "-d", BODY, "--deadline", "700ms", "-H", f"X-Script: {script}")
+    code, said = caller.json(upstream.url, "-d", BODY, "--deadline", "2s", "-H", f"X-Script: {script}")
     assert code == 3 and said["outcome"] == "unknown"
-    assert 0.6 < time.monotonic() - started < 10
+    assert 1.9 < time.monotonic() - started < 25
 
 
 def test_attempts_are_counted(caller, upstream):
@@ -241,7 +241,7 @@ def test_two_processes_cannot_send_one_intent(caller, upstream):
     second = caller.run(upstream.url, *mark)
     assert second.returncode == 3 and b"somebody else" in second.stderr
     hold.release()
-    assert first.wait(20) == 0
+    assert first.wait(PATIENCE) == 0
     first.communicate()
 
 
@@ -269,7 +269,7 @@ def test_an_interrupt_tells_the_truth(caller, upstream):
     call = caller.start(upstream.url, "-d", BODY, "--intent", "x", "-H", f"X-Script: {upstream.script(hold)}")
     hold.wait_reached()
     call.send_signal(signal.SIGINT)
-    _, err = call.communicate(timeout=20)
+    _, err = call.communicate(timeout=PATIENCE)
     assert call.returncode == 3 and b"may have happened" in err
     hold.release()
 
@@ -297,7 +297,7 @@ def kill_and_rerun(caller, url, name, wait):
                 call.wait(pause)
             except Exception:
                 call.kill()
-        out, _ = call.communicate(timeout=60)
+        out, _ = call.communicate(timeout=PATIENCE)
         if call.returncode >= 0:
             return call.returncode, json.loads(out)
     raise AssertionError("every run was killed")
@@ -323,7 +323,7 @@ def test_kill_9_at_any_moment_and_a_rerun_is_one_effect(caller, serve, own_upstr
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(4 * PATIENCE)
     assert len(outcomes) == 12
     for number, (code, said) in outcomes.items():
         assert code == 0 and said["status"] == 201, (number, said)
@@ -341,11 +341,11 @@ def test_a_call_through_a_network_that_loses_answers_is_one_effect(caller, serve
     ends = []
     for number in range(8):
         gate.cut_down_after, gate.cut_up_after = chance.choice([(1, None), (100, None), (250, None), (None, 10), (None, 150)])
+        cuts = gate.cuts
         call = caller.start(gate.url + "/orders", "-d", BODY, "--intent", f"i{number}", "--json", "--attempts", "50")
-        healing = threading.Timer(0.3, gate.heal)
-        healing.start()
-        out, err = call.communicate(timeout=60)
-        healing.join()
+        eventually(lambda: gate.cuts > cuts + 1, what="the network to lose something twice")
+        gate.heal()
+        out, err = call.communicate(timeout=PATIENCE)
         assert call.returncode == 0, err
         ends.append(json.loads(out))
     gate.close()

@@ -165,14 +165,14 @@ def test_a_wrong_token_is_stale_and_changes_nothing(api, key, verb):
 
 
 def test_a_lapsed_claim_goes_to_the_next_caller(api, key):
-    claim = api.claimed(key, lease_ms=150)
+    claim = api.claimed(key, lease_ms=1000)
     second = eventually(lambda: (r := api.claim(key)).status == 201 and r.json(), every=0.02)
     assert (second["operation_id"], second["epoch"]) == (claim.id, 2)
     expect.problem(claim.verb("dispatch"), 409, STALE)
 
 
 def test_a_lapsed_dispatch_is_unknown_until_its_owner_speaks(api, key):
-    claim = api.claimed(key, lease_ms=150)
+    claim = api.claimed(key, lease_ms=1000)
     claim.ok("dispatch")
     eventually(lambda: api.claim(key).json()["code"] == "IDEMPOTENCY_OUTCOME_UNKNOWN", every=0.02)
     assert claim.record()["evidence"]["cause"] == "owner_lost"
@@ -182,13 +182,13 @@ def test_a_lapsed_dispatch_is_unknown_until_its_owner_speaks(api, key):
 
 
 def test_renewals_keep_a_claim_but_not_beyond_the_longest_hold(api, key):
-    claim = api.claimed(key, operation="api.short-hold", lease_ms=400)
+    claim = api.claimed(key, operation="api.short-hold", lease_ms=2000)
     claim.ok("dispatch")
     began = time.monotonic()
-    while time.monotonic() - began < 1.0:
-        claim.ok("renew", lease_ms=400)
+    while time.monotonic() - began < 2.5:
+        claim.ok("renew", lease_ms=2000)
         time.sleep(0.05)
-    assert claim.record()["state"] == "processing", "three leases long"
+    assert claim.record()["state"] == "processing", "longer than a lease"
     last = claim.ok("renew", lease_ms=86400000)["lease_expires_at"]
     assert claim.ok("renew", lease_ms=86400000)["lease_expires_at"] == last
     eventually(lambda: claim.record()["state"] == "unknown", every=0.05)
@@ -246,7 +246,7 @@ def test_the_proxy_and_the_api_share_a_key(api, upstream, key):
 
 def test_a_request_at_the_proxy_waits_for_a_claim_of_the_api(api, key):
     claim = api.claimed(key, request={"method": "POST", "path": "/api/orders", "json": {"amount": 100}})
-    waiting = api.proxy.post_in_background("/api/orders", key=key, headers=[("Prefer", "wait=3")])
+    waiting = api.proxy.post_in_background("/api/orders", key=key, headers=[("Prefer", "wait=30")])
     claim.ok("dispatch")
     time.sleep(0.1)
     claim.complete(200, body=b"soon")

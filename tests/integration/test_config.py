@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
+from ports import free_port
 
 from support import expect
 from support.client import Connection
 from support.onceward import Onceward, problems_of_config, request_bytes, run
-from support.ports import free_port
 from support.waiting import eventually
 from support.zoo import OPERATIONS
 
@@ -146,7 +146,7 @@ def test_what_check_prints_is_a_valid_config_again(tmp_path):
 def test_the_environment_overrides_the_file(serve, upstream, key):
     proxy = serve(env={"ONCEWARD_DEFAULTS_TTL": "1s"}, defaults={"ttl": "24h"})
     expect.first_answer(proxy.post(key=key))
-    eventually(lambda: not proxy.post(key=key).replayed, within=6.0, every=0.05, what="the ttl of the environment")
+    eventually(lambda: not proxy.post(key=key).replayed, every=0.05, what="the ttl of the environment")
     assert upstream.effects(key) == 2
 
 

@@ -9,13 +9,14 @@ import pytest
 
 import rabbitmq_server
 import redis_server
+from ports import free_port
 from support import onceward
 from support.behaviours import Hold, answer, in_turn
 from support.consuming import Consume, consumer
 from support.failpoints import arm, needs_failpoints
 from support.onceward import metric_sum
 from support.queues import RabbitQueue, RedisStream, wait_for_dead
-from support.waiting import eventually, holds_for
+from support.waiting import PATIENCE, eventually, holds_for
 
 HANDLED = answer(200, body=b"{}")
 
@@ -87,10 +88,10 @@ def test_ten_copies_at_once_across_two_sidecars_are_handled_once(queue, service,
     both = [consume(consumer(queue, service, concurrency=5), store=store) for _ in range(2)]
     for _ in range(10):
         queue.put("order-1")
-    assert hold.reached.wait(15)
+    assert hold.reached.wait(PATIENCE)
     holds_for(lambda: len(service.requests) == 1, 1.0)
     hold.release()
-    eventually(lambda: queue.left() == 0, 20)
+    eventually(lambda: queue.left() == 0)
     assert len(service.requests) == 1
     assert all(settled(process, queue) for process in both)
     assert len(service.requests) == 1
@@ -180,10 +181,10 @@ def test_killed_after_the_effect_the_message_is_not_handled_again(queue, service
     service.default = kills(lambda: running[0])
     running.append(consume(consumer(queue, service), folder="one"))
     queue.put("order-1")
-    assert service.default.done.wait(15)
+    assert service.default.done.wait(PATIENCE)
     service.default = HANDLED
     again = consume(consumer(queue, service), folder="one")
-    [(_, headers, _)] = wait_for_dead(queue, within=30)
+    [(_, headers, _)] = wait_for_dead(queue)
     assert headers["x-onceward-reason"] == "unknown"
     assert service.requests[0].operation_id in headers["x-onceward-error"]
     assert settled(again, queue)
@@ -196,10 +197,10 @@ def test_under_forward_it_is_handled_again_by_the_same_operation(queue, service,
     entry = consumer(queue, service, on_unknown="forward")
     running.append(consume(entry, folder="one"))
     queue.put("order-1")
-    assert service.default.done.wait(15)
+    assert service.default.done.wait(PATIENCE)
     service.default = HANDLED
     again = consume(entry, folder="one")
-    eventually(lambda: len(service.requests) == 2, 30)
+    eventually(lambda: len(service.requests) == 2)
     assert len({request.operation_id for request in service.requests}) == 1
     assert [request.epoch for request in service.requests] == ["1", "2"]
     assert settled(again, queue)
@@ -214,7 +215,7 @@ def test_killed_after_the_outcome_was_stored_the_message_is_acknowledged_without
     eventually(lambda: first.process.poll() is not None)
     first.process = None
     again = consume(entry, folder="one")
-    eventually(lambda: queue.left() == 0, 20)
+    eventually(lambda: queue.left() == 0)
     assert settled(again, queue)
     assert len(service.requests) == 1
     assert queue.dead() == []
@@ -239,13 +240,13 @@ def test_sigterm_lets_the_message_at_work_end(queue, service, consume):
     process = consume(consumer(queue, service, concurrency=1))
     queue.put("order-1")
     queue.put("order-2")
-    assert hold.reached.wait(15)
+    assert hold.reached.wait(PATIENCE)
     process.signal(signal.SIGTERM)
     eventually(lambda: "draining" in process.logs())
     hold.release()
     assert process.ended_with() == 0
     assert [request.key for request in service.requests] == ["order-1"]
-    assert queue.left() == 1
+    eventually(lambda: queue.left() == 1, what="the other one to be given back")
 
 
 def test_a_broker_that_restarts_is_found_again(request, service, consume, tmp_path):
@@ -269,15 +270,15 @@ def goes_on_after_a_restart(queue, broker, service, consume):
     queue.put("order-1")
     eventually(lambda: len(service.requests) == 1)
     queue.put("order-2")
-    assert hold.reached.wait(15)
+    assert hold.reached.wait(PATIENCE)
     broker.kill()
     hold.release()  # handled, and nobody to tell
     eventually(lambda: "trying again" in process.logs())
-    assert process.api("/readyz").status == 503
+    eventually(lambda: process.api("/readyz").status == 503)
     broker.start()
-    eventually(lambda: process.api("/readyz").status == 200, 30)
+    eventually(lambda: process.api("/readyz").status == 200)
     queue.put("order-3")
-    eventually(lambda: len(service.of_key("order-3")) == 1, 20)
+    eventually(lambda: len(service.of_key("order-3")) == 1)
     assert settled(process, queue)
     assert sorted(each.key for each in service.requests) == ["order-1", "order-2", "order-3"]
     assert queue.dead() == []
@@ -309,7 +310,7 @@ def test_a_configuration_that_cannot_work_is_refused_in_words(tmp_path, consumer
 
 
 def test_a_broker_that_is_not_there_is_waited_for(tmp_path):
-    port = redis_server.free_port()
+    port = free_port()
     process = Consume(tmp_path, [{"from": f"redis://127.0.0.1:{port}?stream=s&group=g", "to": "POST http://127.0.0.1:9/",
                                   "id": "message-id"}])
     process.write_config()

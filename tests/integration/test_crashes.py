@@ -10,7 +10,7 @@ from support import expect
 from support.behaviours import Hold, answer
 from support.onceward import Onceward
 from support.upstream import Upstream
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 from support.wire import Closed, Malformed
 from support.zoo import WAIT_NOT, operation
 
@@ -132,7 +132,7 @@ def test_under_repeated_kills_no_order_is_executed_twice_and_no_answer_is_lost(t
     eventually(lambda: sum(len(customer.answers) for customer in customers) > enough, what="service to be back")
     finished.set()
     for customer in customers:
-        customer.join(20)
+        customer.join(PATIENCE)
     effects = [line.split('"key": "')[1].split('"')[0] for line in ledger.read_text().splitlines()]
     assert len(effects) == len(set(effects)), "an order was executed twice"
     for customer in customers:

@@ -10,7 +10,7 @@ import pytest
 from support import expect
 from support.example import Example, program
 from support.onceward import Onceward, RefusedToStart
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
 ACME = "0190b5a3-6f3e-7c2e-9d1a-2f6c1a7e4b10"
@@ -39,14 +39,14 @@ def all_at_once(count, action):
     together = threading.Barrier(count)
 
     def one(index):
-        together.wait(10)
+        together.wait(PATIENCE)
         results[index] = action(index)
 
     threads = [threading.Thread(target=one, args=(index,)) for index in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(2 * PATIENCE)
     assert None not in results
     return results
 

@@ -14,7 +14,7 @@ from support.wire import Closed, Malformed
 from support.zoo import WAIT_NOT, operation
 
 OPEN = operation("/open", on_store_failure="open")
-SHORT = {"lease": "1s", "max_hold": "2s", "in_progress": WAIT_NOT}
+SHORT = {"lease": "2s", "max_hold": "3s", "in_progress": WAIT_NOT}
 STORES = pytest.mark.parametrize("store", ["memory", "file"])
 
 
@@ -185,7 +185,7 @@ def test_a_drain_ends_although_an_outcome_cannot_be_stored(serve, upstream, key,
     assert first.header("Onceward-Stored") == "false"
     began = time.monotonic()
     proxy.stop()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     if store == "file":
         proxy.env = None
         proxy.restart()
@@ -263,11 +263,12 @@ def test_a_purge_that_fails_is_tried_again(serve, upstream, key, store):
     proxy = serve(store, [operation("/ttl", ttl="500ms")], env=arm("purge.before:error@1,purge.after:error@1"))
     expect.first_answer(proxy.post("/ttl", key=key))
     eventually(lambda: failed_purges(proxy) == 2, what="both purges to fail")
-    expect.first_answer(proxy.post("/ttl", key=key))
+    eventually(lambda: not proxy.post("/ttl", key=key).replayed, what="the record to expire")
     assert upstream.effects(key) == 2
     check_service(proxy)
 
 
 def failed_purges(proxy):
-    lines = [json.loads(line) for line in proxy.stderr_path.read_text().splitlines()]
+    written = proxy.stderr_path.read_text().rpartition("\n")[0]  # without a line that is being written
+    lines = [json.loads(line) for line in written.splitlines()]
     return sum("purge failed" in line.values() for line in lines)

@@ -5,12 +5,12 @@ import socket
 import time
 
 import pytest
+from ports import free_port
 
 from support import behaviours, expect
 from support.behaviours import Hold, answer, close, message, never, numbered_answer, preceded_by, raw, reset
 from support.client import Closed, Malformed
 from support.onceward import request_bytes
-from support.ports import free_port
 from support.waiting import eventually, holds_for
 from support.wire import reset as reset_socket
 from support.zoo import WAIT_NOT, operation
@@ -21,9 +21,9 @@ IN_PROGRESS = "IDEMPOTENCY_REQUEST_IN_PROGRESS"
 
 @pytest.fixture(scope="module", params=["memory", "file"])
 def impatient(request, serve_module, upstream):
-    """Gives its upstream one second."""
-    return serve_module(request.param, to={"url": upstream.url, "timeout": "1s"}, workers=1, operations=[
-        operation("/short-hold", lease="1s", max_hold="2s", in_progress=WAIT_NOT),
+    """Gives its upstream two seconds."""
+    return serve_module(request.param, to={"url": upstream.url, "timeout": "2s"}, workers=1, operations=[
+        operation("/short-hold", lease="2s", max_hold="3s", in_progress=WAIT_NOT),
         operation("/reject", in_progress=WAIT_NOT),
     ])
 
@@ -125,7 +125,7 @@ def test_no_answer_in_time_is_504_and_a_late_one_becomes_the_replay(impatient, u
     script = upstream.script(hold, numbered_answer)
     began = time.monotonic()
     first = expect.problem(impatient.post(key=key, script=script), 504, UNKNOWN)
-    assert 0.9 <= time.monotonic() - began <= 4.0
+    assert 1.9 <= time.monotonic() - began <= 20
     assert expect.problem(impatient.post(key=key, script=script), 409, UNKNOWN)["operationId"] == first["operationId"]
     hold.release()
     late = eventually(lambda: replay_or_none(impatient.post(key=key, script=script)), what="the late answer")
@@ -145,7 +145,7 @@ def test_a_late_answer_after_max_hold_is_too_late(impatient, upstream, key):
     hold = Hold(then=answer(201, [], b"too late"))
     script = upstream.script(hold, numbered_answer)
     expect.problem(impatient.post("/short-hold", key=key, script=script), 504, UNKNOWN)
-    holds_for(lambda: replay_or_none(impatient.post("/short-hold", key=key)) is None, 2.5, every=0.1)
+    holds_for(lambda: replay_or_none(impatient.post("/short-hold", key=key)) is None, 1.5, every=0.1)  # with the time before it, longer than max_hold
     hold.release()
     holds_for(lambda: replay_or_none(impatient.post("/short-hold", key=key)) is None, 0.5, every=0.1)
     assert len(upstream.of_script(script)) == 1
@@ -261,7 +261,7 @@ def test_an_execution_longer_than_its_lease_stays_in_progress(zoo, upstream, key
     hold = Hold()
     first = zoo.post_in_background("/short-lease", key=key, script=upstream.script(hold))
     hold.wait_reached()
-    holds_for(lambda: expect.problem(zoo.post("/short-lease", key=key), 409, IN_PROGRESS), 2.5, every=0.1)
+    holds_for(lambda: expect.problem(zoo.post("/short-lease", key=key), 409, IN_PROGRESS), 3.0, every=0.1)
     hold.release()
     answered = expect.first_answer(first.result())
     expect.replay_of(zoo.post("/short-lease", key=key), answered)
@@ -272,7 +272,7 @@ def test_an_execution_longer_than_max_hold_becomes_unknown(zoo, upstream, key):
     hold = Hold()
     first = zoo.post_in_background("/short-hold", key=key, script=upstream.script(hold))
     hold.wait_reached()
-    eventually(lambda: zoo.post("/short-hold", key=key).json()["code"] == UNKNOWN, within=6.0, every=0.05,
+    eventually(lambda: zoo.post("/short-hold", key=key).json()["code"] == UNKNOWN, every=0.05,
                what="the record to be unknown")
     expect.problem(zoo.post("/short-hold", key=key), 409, UNKNOWN)
     hold.release()

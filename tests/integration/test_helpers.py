@@ -11,6 +11,7 @@ from support.client import Connection, build
 from support.gate import Gate
 from support.onceward import parse_metrics, metric_sum, request_bytes
 from support.upstream import Upstream
+from support.waiting import PATIENCE
 from support.wire import Closed, Headers, Malformed, chunked
 
 
@@ -107,7 +108,7 @@ def test_a_held_request_is_answered_when_released(direct):
     hold.wait_reached()
     assert not results
     hold.release()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert results[0].status == 201
 
 
@@ -145,7 +146,7 @@ def test_the_ledger_holds_one_line_per_effect(tmp_path):
 def test_the_gate_passes_cuts_resets_and_swallows(direct):
     gate = Gate(direct.upstream.port)
 
-    def through(timeout=5.0):
+    def through(timeout=PATIENCE):
         with Connection(gate.port, timeout=timeout) as connection:
             return connection.send(request_bytes("POST", "/x", json={})).read()
 

@@ -13,14 +13,14 @@ from support.behaviours import answer, close, numbered_answer
 from support.failpoints import (IN_PROGRESS, STORE_DOWN, UNKNOWN, UNREACHABLE, LedgerUpstream, Story, arm, check_service,
                                 needs_failpoints, was_passed)
 from support.onceward import Onceward
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 from support.zoo import WAIT_NOT, operation
 
 pytestmark = needs_failpoints
 
 STORES = ["memory", "file"]
-LEASE = 0.7  # of what is paused past it
-SLOW_LEASE = 1.0  # of what is renewed; the upstream then takes longer than one lease
+LEASE = 1.5  # of what is paused past it
+SLOW_LEASE = 2.0  # of what is renewed; the upstream then takes longer than one lease
 OPERATIONS = [
     operation("/paused", lease=f"{LEASE * 1000:.0f}ms"),
     operation("/slow", lease=f"{SLOW_LEASE * 1000:.0f}ms"),
@@ -94,7 +94,7 @@ def test_killed(tell, point, effects, retry):
     first = story.ask()
     if point != "answer.after":
         assert first is None, "an answer although the process died before it"
-    assert proxy.process.wait(10) == -signal.SIGKILL
+    assert proxy.process.wait(PATIENCE) == -signal.SIGKILL
     assert was_passed(proxy, point)
     proxy.env = None
     proxy.restart()

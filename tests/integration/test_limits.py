@@ -19,7 +19,7 @@ UNKNOWN = "IDEMPOTENCY_OUTCOME_UNKNOWN"
 @pytest.fixture(scope="module", params=["memory", "file"])
 def small(request, serve_module):
     return serve_module(request.param, limits={"max_request": "64KiB", "max_response": "64KiB", "header_bytes": "8KiB",
-                                               "header_timeout": "1s", "idle_timeout": "1s"})
+                                               "header_timeout": "3s", "idle_timeout": "3s"})
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "exactly one more"])
@@ -127,14 +127,14 @@ def test_a_head_that_takes_too_long_is_408_and_the_connection_is_closed(small, d
             dripping.start()
         response = connection.read("GET")
         assert response.status == 408, response
-        assert 0.9 <= time.monotonic() - began <= 4.0
+        assert 2.9 <= time.monotonic() - began <= 9.5, "ten seconds by default"
         if not drip:
             connection.expect_close()
 
 
 def drip_headers(connection):
     try:
-        for number in range(40):
+        for number in range(60):
             connection.send(f"X-{number}: drip\r\n".encode())
             time.sleep(0.1)
     except OSError:
@@ -150,7 +150,7 @@ def test_an_idle_connection_is_closed_after_a_while(small):
             assert connection.read_head().status == 408
         except (Closed, ConnectionResetError):
             pass
-        assert 0.8 <= time.monotonic() - began <= 5.0
+        assert 2.8 <= time.monotonic() - began <= 30, "a minute by default"
 
 
 def test_a_connection_that_says_nothing_is_closed(small):
@@ -200,7 +200,7 @@ def test_a_caller_that_makes_too_many_keys_is_429(serve_if_able, key):
         expect.problem(response, 429, "IDEMPOTENCY_KEY_RATE_EXCEEDED")
     assert proxy.post(key=f"{key}-0", authorization="Bearer a").replayed, "a replay is not a new key"
     assert proxy.post(key=f"{key}-0", authorization="Bearer b").status == 201, "another caller has its own quota"
-    eventually(lambda: proxy.post(key=f"{key}-11", authorization="Bearer a").status == 201, within=5.0, every=0.2,
+    eventually(lambda: proxy.post(key=f"{key}-11", authorization="Bearer a").status == 201, every=0.2,
                what="the quota to refill")
 
 

@@ -14,13 +14,13 @@ from support.behaviours import Hold
 from support.client import Connection
 from support.failpoints import compiled_in
 from support.onceward import request_bytes
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 from support.wire import Closed
 from support.zoo import WAIT_LONG, WAIT_NOT, operation
 
 OPERATIONS = [operation("/wait", in_progress=WAIT_LONG),
               operation("/reject", in_progress=WAIT_NOT),
-              operation("/short-lease", lease="1s", in_progress=WAIT_NOT)]
+              operation("/short-lease", lease="2s", in_progress=WAIT_NOT)]
 # The instrumented build has the same code to run and several times the work for it.
 KEYS = 200 if compiled_in() else 2000
 RACERS = 6
@@ -162,7 +162,7 @@ def test_a_rolling_restart_under_load_loses_nothing(proxies, upstream):
             eventually(lambda: len(sent) > before + 15, what="the load to go on")
     stop.set()
     for thread in callers:
-        thread.join(30)
+        thread.join(2 * PATIENCE)
     assert not failures, failures[:3]
     assert len(sent) > 50
     assert [name for name in sent if upstream.effects(name) != 1] == []

@@ -27,11 +27,11 @@ def suspect(path, action, within="1h"):
 
 
 OPERATIONS = [
-    unique("/pay"), unique("/pay-replay", on_conflict="replay"), unique("/pay-short", keep="700ms"),
+    unique("/pay"), unique("/pay-replay", on_conflict="replay"), unique("/pay-short", keep="2500ms"),
     unique("/pay-brief") | {"ttl": "300ms"},
     unique("/left", name="shared"), unique("/right", name="shared"),
     suspect("/flag", "flag"), suspect("/reject", "reject"), suspect("/likely", "replay"),
-    suspect("/moment", "reject", within="700ms"),
+    suspect("/moment", "reject", within="2500ms"),
 ]
 
 

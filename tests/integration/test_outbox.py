@@ -44,7 +44,7 @@ def tell(serve, receiver):
 
     def start(store="memory", operations=OPERATIONS, sink=None, upstream=None, **outbox):
         outbox = {"sink": sink or f"{receiver.url}/hook?a=b", "backoff": "50ms", "max_backoff": "200ms",
-                  "timeout": "500ms", "poll": "100ms"} | outbox
+                  "timeout": "20s", "poll": "100ms"} | outbox
         return serve(store, operations, to=upstream, outbox=outbox)
 
     return start
@@ -240,7 +240,7 @@ def test_what_was_committed_just_before_the_end_is_sent_before_it(tell, receiver
 
 
 def test_events_survive_a_restart_and_another_sink(serve, tell, receiver, key):
-    proxy = tell("file", sink="http://127.0.0.1:1/nobody")
+    proxy = tell("file", sink="http://127.0.0.1:1/nobody", timeout="500ms")  # whose relay is soon given up
     wanted = event_id(proxy.post(key=key))
     proxy.kill()
     proxy.config["outbox"]["sink"] = f"{receiver.url}/hook"

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 import pytest
+from ports import free_port
 
 from support.onceward import ROOT, binary, environment
-from support.ports import free_port
 
 PAGE = pathlib.Path(ROOT) / "docs/outbox.md"
 

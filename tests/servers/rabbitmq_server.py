@@ -8,8 +8,9 @@ import subprocess
 import time
 
 import redis_server
+from ports import free_port
 
-_UP_WITHIN = 60.0
+_UP_WITHIN = 180.0
 _PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 
@@ -28,14 +29,14 @@ class Broker:
     def __init__(self, folder, certificates=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.port = redis_server.free_port()
-        self.tls_port = redis_server.free_port() if certificates else None
+        self.port = free_port()
+        self.tls_port = free_port() if certificates else None
         self.url = f"amqp://guest:guest@127.0.0.1:{self.port}"
         self.certificates = certificates
         self.process = None
         self.mapper = None
-        self.mapper_port = redis_server.free_port()
-        self.node_port = redis_server.free_port()
+        self.mapper_port = free_port()
+        self.node_port = free_port()
         self.name = f"onceward{self.port}@localhost"
         self._configure()
         self.start()

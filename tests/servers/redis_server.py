@@ -2,24 +2,15 @@
 of 127.0.0.1, keeps its files in the folder it is given, and ends with stop()."""
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 
-_UP_WITHIN = 15.0
+from ports import free_port
+
+_UP_WITHIN = 60.0
 
 
-def free_port():
-    # A cluster node also listens on its port + 10000.
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port < 55000:
-            return port
-
-
-def cli(port, *words, arguments=(), timeout=30):
+def cli(port, *words, arguments=(), timeout=_UP_WITHIN):
     """The answer of redis-cli, as text."""
     done = subprocess.run(["redis-cli", "-p", str(port), *arguments, *map(str, words)], capture_output=True, text=True,
                           timeout=timeout)
@@ -70,6 +61,12 @@ class Process:
 
     def cli(self, *words):
         return cli(self.port, *words, arguments=self.cli_arguments)
+
+    def is_copied(self, replicas=1):
+        """Whether so many replicas have everything. WAIT would not tell: it counts what its own connection has written."""
+        told = dict(line.split(":", 1) for line in self.cli("INFO", "replication").splitlines() if ":" in line)
+        offset = f"offset={told['master_repl_offset']},"
+        return sum(offset in line for name, line in told.items() if name.startswith("slave")) >= replicas
 
     def kill(self):
         self.process.kill()
@@ -164,7 +161,7 @@ def start_replicated(folder, replicas=1, settings=DURABLE):
     for index in range(replicas):
         processes.append(Process(folder / f"replica{index}",
                                  settings=(*settings, "--replicaof", f"127.0.0.1 {primary.port}")))
-    eventually(lambda: cli(primary.port, "WAIT", replicas, "1000") == str(replicas), what="replicas to follow")
+    eventually(lambda: primary.is_copied(replicas), what="replicas to follow")
     return Server(f"redis://127.0.0.1:{primary.port}", processes)
 
 
@@ -175,7 +172,7 @@ def start_sentinel(folder, sentinels=3):
     watchers = []
     for index in range(sentinels):
         config = [f"sentinel monitor main 127.0.0.1 {server.main.port} {sentinels // 2 + 1}",
-                  "sentinel down-after-milliseconds main 500", "sentinel failover-timeout main 3000"]
+                  "sentinel down-after-milliseconds main 1500", "sentinel failover-timeout main 3000"]
         watchers.append(Process(folder / f"sentinel{index}", program="redis-sentinel", config=config))
     for watcher in watchers:
         eventually(lambda w=watcher: f"num-other-sentinels\n{sentinels - 1}" in w.cli("SENTINEL", "MASTER", "main")
@@ -187,7 +184,7 @@ def start_sentinel(folder, sentinels=3):
 
 def start_cluster(folder, nodes=6, replicas=1):
     folder = pathlib.Path(folder)
-    settings = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
+    settings = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000",
                 "--appendonly", "yes", "--save", "", "--repl-diskless-sync-delay", "0")
     processes = [Process(folder / f"node{index}", settings=settings) for index in range(nodes)]
     places = [f"127.0.0.1:{process.port}" for process in processes]

@@ -98,7 +98,7 @@ function latch() {
 }
 
 async function until(condition, what) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (!(await condition())) {
     assert.ok(Date.now() < end, `not true in time: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -4,6 +4,7 @@ connection stays open for the next request."""
 import json
 import threading
 
+from .waiting import PATIENCE
 from .wire import chunked, hang_up, reset as reset_socket
 
 REASONS = {200: "OK", 201: "Created", 204: "No Content", 303: "See Other", 409: "Conflict"}
@@ -101,7 +102,7 @@ class Hold:
 
     _all = []
 
-    def __init__(self, then=numbered_answer, within=60.0):
+    def __init__(self, then=numbered_answer, within=10 * PATIENCE):
         self.reached, self._released = threading.Event(), threading.Event()
         self._then, self._within = then, within
         Hold._all.append(self)
@@ -116,7 +117,7 @@ class Hold:
         self._released.wait(self._within)
         return self._then(exchange)
 
-    def wait_reached(self, within=10.0):
+    def wait_reached(self, within=PATIENCE):
         assert self.reached.wait(within), "no request reached the upstream"
 
     def release(self):

@@ -4,6 +4,7 @@ import json
 import subprocess
 
 from .onceward import binary, environment
+from .waiting import PATIENCE
 
 
 class Caller:
@@ -14,7 +15,7 @@ class Caller:
     def command(self, url, *arguments):
         return [binary(), "call", *map(str, arguments), url]
 
-    def run(self, url, *arguments, within=30.0, stdin=None):
+    def run(self, url, *arguments, within=PATIENCE, stdin=None):
         return subprocess.run(self.command(url, *arguments), env=self.env, timeout=within, capture_output=True,
                               input=stdin)
 

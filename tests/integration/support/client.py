@@ -3,6 +3,7 @@
 import json as jsonlib
 import socket
 
+from .waiting import PATIENCE
 from .wire import Closed, Headers, Malformed, Reader, body_length, hang_up, parse_headers
 from .wire import parse_status_line, read_chunked
 
@@ -36,7 +37,7 @@ class Response:
 
 
 class Connection:
-    def __init__(self, port, host="127.0.0.1", timeout=20.0, tls=None, server_name="localhost"):
+    def __init__(self, port, host="127.0.0.1", timeout=PATIENCE, tls=None, server_name="localhost"):
         self.sock = socket.create_connection((host, port), timeout=timeout)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:

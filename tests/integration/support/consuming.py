@@ -6,8 +6,6 @@ import subprocess
 from . import onceward
 from .waiting import eventually
 
-_READY_WITHIN = 20.0
-
 
 class Consume(onceward.Onceward):
     def __init__(self, folder, consumers, store="file", env=None, **config):
@@ -38,10 +36,10 @@ class Consume(onceward.Onceward):
     def start(self):
         self.write_config()
         self.spawn()
-        eventually(self.accepts, _READY_WITHIN, what=self.logs)
+        eventually(self.accepts, what=self.logs)
         return self
 
 
 def consumer(queue, upstream, group="workers", **more):
     return {"from": queue.url(group), "to": f"POST {upstream.url}/handle", "id": "message-id", "backoff": "20ms",
-            "timeout": "5s"} | more
+            "timeout": "30s"} | more

@@ -6,7 +6,7 @@ import subprocess
 
 from . import client
 from .onceward import SANITIZER, RefusedToStart, binary, environment, request_bytes
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 def program(name):
@@ -27,7 +27,7 @@ class Example:
             self.process = subprocess.Popen([str(program(self.name)), "--port", "0", *self.arguments], stdout=out,
                                             stderr=err, stdin=subprocess.DEVNULL, cwd=self.folder,
                                             env=environment(self.env))
-        eventually(self._listens, 15.0, what=lambda: self.err.read_text())
+        eventually(self._listens, what=lambda: self.err.read_text())
         return self
 
     def _listens(self):
@@ -47,12 +47,12 @@ class Example:
         if self.process is None:
             return
         self.process.terminate()
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         self.process = None
         errors = self.err.read_text()
         assert code == 0 and not SANITIZER.search(errors), f"{self.name} ended with {code}: {errors}"
 
-    def request(self, method, target, key=None, json=None, headers=(), tenant=None, timeout=20.0):
+    def request(self, method, target, key=None, json=None, headers=(), tenant=None, timeout=PATIENCE):
         data = request_bytes(method, target, key, json, None, headers, None, tenant, None)
         with client.Connection(self.port, timeout=timeout) as connection:
             return connection.send(data).read(method)

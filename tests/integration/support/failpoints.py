@@ -8,7 +8,7 @@ import pytest
 
 from . import expect, onceward
 from .upstream import Upstream
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 from .wire import Closed, Malformed
 
 UNKNOWN = "IDEMPOTENCY_OUTCOME_UNKNOWN"
@@ -67,7 +67,7 @@ class Story:
             self.successes.append(response)
         return response
 
-    def ask_until_definite(self, within=15.0):
+    def ask_until_definite(self, within=PATIENCE):
         """Retries as a client would: until there is an answer that does not say "try again"."""
 
         def definite():
@@ -95,7 +95,7 @@ class Story:
             assert success.operation_id == self.successes[0].operation_id
         assert not self.successes or self.effects == 1, "a success without an effect"
 
-    def check_next(self, kind, within=15.0):
+    def check_next(self, kind, within=PATIENCE):
         """What a retry gets, in DESIGN's words: executes, unknown or replay."""
         told_before = list(self.successes)
         response = self.ask_until_definite(within)

@@ -5,7 +5,8 @@ import socket
 import threading
 import time
 
-from .ports import free_port
+from ports import free_port
+
 from .wire import hang_up, reset
 
 
@@ -20,6 +21,7 @@ class Gate:
         self.swallow_down = False   # pass nothing on from the target, which hears everything
         self.swallowed = 0          # bytes that the target said and nobody heard
         self.passed_up = 0
+        self.cuts = 0               # by cut_up_after and cut_down_after
         self._budget = {}           # direction -> bytes that may still pass over all connections, then all are cut
         self._pairs, self._lock = [], threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
@@ -102,6 +104,7 @@ class Gate:
                 if limit is not None and passed + len(piece) >= limit:
                     sink.sendall(piece[: limit - passed])
                     self._cut_pair(source, sink)
+                    self.cuts += 1
                     return
                 sink.sendall(piece)
                 passed += len(piece)

@@ -9,15 +9,14 @@ import signal
 import subprocess
 import threading
 
+from ports import free_port
+
 from . import client
-from .ports import free_port
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SANITIZER = re.compile(r"(AddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|runtime error:|ONCEWARD_ASSERT"
                        r"|[Aa]ssertion .*failed|terminate called)")
-_START_WITHIN = 15.0
-_END_WITHIN = 20.0
 
 
 def binary():
@@ -30,7 +29,7 @@ def environment(extra=None):
     return clean | (extra or {})
 
 
-def run(*arguments, env=None, within=20.0, cwd=None):
+def run(*arguments, env=None, within=PATIENCE, cwd=None):
     """Runs a command that ends by itself."""
     return subprocess.run([binary(), *map(str, arguments)], env=environment(env), timeout=within, cwd=cwd,
                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -85,7 +84,7 @@ class Onceward:
     def start(self):
         self.write_config()
         self.spawn()
-        eventually(self.accepts, _START_WITHIN, what=lambda: self.logs())
+        eventually(self.accepts, what=lambda: self.logs())
         return self
 
     def accepts(self):
@@ -127,7 +126,7 @@ class Onceward:
         logs = self.logs()
         return logs.count('"reloaded"') + logs.count('"the old rules stay in force"')
 
-    def ended_with(self, within=_END_WITHIN):
+    def ended_with(self, within=PATIENCE):
         """Waits for the process to end by itself; its exit code."""
         code = self.process.wait(within)
         self.process = None
@@ -141,10 +140,10 @@ class Onceward:
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
         try:
-            code = self.process.wait(_END_WITHIN)
+            code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"serve did not end {_END_WITHIN}s after SIGTERM:\n{self.logs()[-4000:]}")
+            raise AssertionError(f"serve did not end {PATIENCE}s after SIGTERM:\n{self.logs()[-4000:]}")
         self.process = None
         self.check_logs()
         assert code == self.expect_exit, f"exit code {code} after SIGTERM:\n{self.logs()[-4000:]}"
@@ -178,7 +177,7 @@ class Onceward:
         return client.Connection(self.port, **options)
 
     def request(self, method, target, key=None, json=None, body=None, headers=(), script=None, tenant=None,
-                authorization=None, timeout=20.0):
+                authorization=None, timeout=PATIENCE):
         data = request_bytes(method, target, key, json, body, headers, script, tenant, authorization)
         with self.connect(timeout=timeout) as connection:
             return connection.send(data).read(method)
@@ -233,7 +232,7 @@ class Background:
     def done(self):
         return not self._thread.is_alive()
 
-    def result(self, within=30.0):
+    def result(self, within=2 * PATIENCE):
         self._thread.join(within)
         assert self.done, "no answer in time"
         if self._error:

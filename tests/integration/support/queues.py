@@ -5,7 +5,7 @@ import json
 import pika
 import redis_server
 
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 class RabbitQueue:
@@ -88,7 +88,7 @@ class RedisStream:
         return json.loads(redis_server.cli(self.port, *words, arguments=("--json",)))
 
 
-def wait_for_dead(queue, count=1, within=20.0):
+def wait_for_dead(queue, count=1, within=PATIENCE):
     letters = []
 
     def enough():

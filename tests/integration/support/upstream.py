@@ -10,9 +10,10 @@ import socket
 import ssl
 import threading
 
+from ports import free_port
+
 from . import behaviours
-from .ports import free_port
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 from .wire import Closed, Malformed, Reader, body_length, hang_up, parse_headers, parse_request_line
 from .wire import read_chunked
 
@@ -132,11 +133,11 @@ class Upstream:
     def effects(self, key):
         return len(self.of_key(key))
 
-    def wait_for_key(self, key, count=1, within=10.0):
+    def wait_for_key(self, key, count=1, within=PATIENCE):
         eventually(lambda: self.effects(key) >= count, within, what=f"{count} requests with key {key}")
         return self.of_key(key)
 
-    def wait_for_script(self, name, count=1, within=10.0):
+    def wait_for_script(self, name, count=1, within=PATIENCE):
         eventually(lambda: len(self.of_script(name)) >= count, within, what=f"{count} requests of {name}")
         return self.of_script(name)
 

@@ -2,8 +2,12 @@
 
 import time
 
+# For what must come. It is waited for no longer than it takes, so this costs nothing: it is for a machine that is busy with
+# something else, and ends what hangs.
+PATIENCE = 60.0
 
-def eventually(condition, within=10.0, every=0.01, what=None):
+
+def eventually(condition, within=PATIENCE, every=0.01, what=None):
     """Polls until `condition()` is truthy and returns its value; fails when the deadline has passed."""
     deadline = time.monotonic() + within
     while True:

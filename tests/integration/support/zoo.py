@@ -6,7 +6,7 @@ def operation(path, **rules):
 
 
 WAIT_LONG = {"wait": "20s", "max_wait": "30s"}
-WAIT_NOT = {"wait": "0s", "max_wait": "3s"}
+WAIT_NOT = {"wait": "0s", "max_wait": "30s"}
 
 OPERATIONS = [
     {"name": "orders.update", "match": "POST /orders/{id}"},
@@ -18,6 +18,7 @@ OPERATIONS = [
     operation("/own-header", key={"header": "X-Request-Key"}),
     operation("/reject", in_progress=WAIT_NOT),
     operation("/wait", in_progress=WAIT_LONG),
+    operation("/capped", in_progress={"wait": "0s", "max_wait": "3s"}),
     operation("/accept", in_progress={"wait": "0s", "then": "accept"}),
     operation("/mismatch-400", mismatch_status=400),
     operation("/mismatch-409", mismatch_status=409),
@@ -34,8 +35,8 @@ OPERATIONS = [
     operation("/ttl", ttl="1s"),
     operation("/receipt", ttl="1s", receipt_ttl="1h"),
     operation("/short-receipt", ttl="1s", receipt_ttl="2s"),
-    operation("/short-lease", lease="1s", in_progress=WAIT_NOT),
-    operation("/short-hold", lease="500ms", max_hold="1s", in_progress=WAIT_NOT),
+    operation("/short-lease", lease="2s", in_progress=WAIT_NOT),
+    operation("/short-hold", lease="1s", max_hold="1s", in_progress=WAIT_NOT),
     operation("/observe", mode="observe", key={"required": True}),
     operation("/off", mode="off", key={"required": True}),
     operation("/forward", on_unknown="forward"),
@@ -53,5 +54,5 @@ API_OPERATIONS = [
     operation("/api/purged"),
     operation("/api/purged-too"),
     operation("/api/listed"),
-    operation("/api/short-hold", lease="1s", max_hold="2s"),
+    operation("/api/short-hold", lease="1s", max_hold="5s"),
 ]
