@@ -35,8 +35,18 @@ def is_wanted(item):
     return store != "postgres" or item.path.name in POSTGRES_FILES
 
 
-def pytest_collection_modifyitems(items):
+# With `-n`, each process takes one file after the other. These take longest, so they go first (./run --durations=0).
+LONGEST = ["test_kill_matrix.py", "test_store_gate.py", "test_consume.py", "test_same_transaction.py", "test_many_proxies.py",
+           "test_postgres_standby.py", "test_pass_through.py", "test_faults.py", "test_failpoints.py", "test_outbox.py",
+           "test_redis_store.py", "test_store_copy.py", "test_in_flight.py", "test_examples.py", "test_unknown.py",
+           "test_claims_api.py", "test_redis_faults.py", "test_bulk.py"]
+
+
+@pytest.hookimpl(trylast=True)  # after pytest has put those together that share a proxy
+def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if is_wanted(item)]
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
     if os.access(process.binary(), os.X_OK):
         return
     skip = pytest.mark.skip(reason=f"no binary at {process.binary()}")
