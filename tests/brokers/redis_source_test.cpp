@@ -14,9 +14,9 @@ namespace {
 
 std::string server() { return std::getenv("ONCEWARD_TEST_REDIS"); }
 
-class RedisSource : public testing::Test {
+class RedisSource : public ::testing::Test {
  protected:
-  const std::string stream = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string stream = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::unique_ptr<RedisLine> desk = std::move(*RedisLine::open(*parse_broker_url(server()), Duration(5000)));
 
   SourceOptions options(const std::string& more = "") const {
@@ -92,6 +92,20 @@ TEST_F(RedisSource, takes_its_name_with_it_when_everything_was_done) {
   EXPECT_TRUE(elements_of(*ask({"XINFO", "CONSUMERS", stream, "g"})).empty());
 }
 
+TEST_F(RedisSource, keeps_a_message_whose_dead_letter_cannot_be_written) {
+  put("bad");
+  ask({"SET", stream + ".dead", "no stream"});
+  auto source = connected_source(options());
+  const std::vector<Message> taken = take(*source, 1);
+  ASSERT_EQ(taken.size(), 1u);
+  const Result<Done> put_aside = source->dead_letter(taken[0], {{"x-onceward-error", "no"}});
+  EXPECT_FALSE(put_aside);
+  EXPECT_EQ(pending(), 1);
+  ask({"DEL", stream + ".dead"});
+  EXPECT_TRUE(source->dead_letter(taken[0], {{"x-onceward-error", "no"}}));
+  EXPECT_EQ(pending(), 0);
+}
+
 TEST_F(RedisSource, puts_dead_letters_into_a_stream_of_their_own_and_says_why) {
   put("bad");
   auto source = connected_source(options());
@@ -102,7 +116,7 @@ TEST_F(RedisSource, puts_dead_letters_into_a_stream_of_their_own_and_says_why) {
   std::vector<std::string> words;
   for (const redisReply* word : elements_of(*elements_of(*letters->element[0])[1]))
     words.emplace_back(text_of(*word));
-  EXPECT_THAT(words, testing::ElementsAre("id", "bad", "payload", "{}", "x-onceward-error", "no"));
+  EXPECT_THAT(words, ::testing::ElementsAre("id", "bad", "payload", "{}", "x-onceward-error", "no"));
 }
 
 TEST_F(RedisSource, can_be_woken_while_it_waits) {
@@ -122,7 +136,7 @@ TEST_F(RedisSource, says_what_the_server_said) {
   ask({"SET", stream, "no stream"});
   const Result<Done> connected = (*make_source(options()))->connect();
   ASSERT_FALSE(connected);
-  EXPECT_THAT(connected.error().message, testing::HasSubstr("WRONGTYPE"));
+  EXPECT_THAT(connected.error().message, ::testing::HasSubstr("WRONGTYPE"));
 }
 
 TEST_F(RedisSource, refuses_a_url_that_says_too_little_or_too_much) {

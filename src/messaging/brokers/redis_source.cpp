@@ -105,17 +105,11 @@ class RedisSource final : public MessageSource {
     if (!talking_ || message.delivery.life != life_) return Done{};
     RedisCommand add = {"XADD", options_.dead_letter, "*"};
     for (const auto& [name, value] : fields_of(message, why)) add.insert(add.end(), {name, value});
-    // One step: there and gone from here, or neither.
-    const std::array<RedisCommand, 4> commands = {
-        RedisCommand{"MULTI"}, add,
-        RedisCommand{"XACK", options_.stream, options_.group, message.delivery.entry}, RedisCommand{"EXEC"}};
-    for (const RedisCommand& command : commands) {
-      if (Result<RedisReply> done = talking_->ask(command); !done)
-        return Error{Errc::unavailable,
-                     "stream '" + options_.dead_letter + "' for dead letters: " + done.error().message};
-    }
-    taken_.erase(message.delivery.entry);
-    return Done{};
+    // Not one transaction: after a letter that the server refuses, such a one goes on to the acknowledgement.
+    if (Result<RedisReply> added = talking_->ask(add); !added)
+      return Error{Errc::unavailable,
+                   "stream '" + options_.dead_letter + "' for dead letters: " + added.error().message};
+    return acknowledge(message.delivery);
   }
 
   void leave() override {
