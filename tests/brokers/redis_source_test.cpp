@@ -8,6 +8,7 @@
 
 #include "brokers/source_reader.hpp"
 #include "messaging/brokers/redis_line.hpp"
+#include "support/tcp_gate.hpp"
 
 namespace onceward::messaging {
 namespace {
@@ -90,6 +91,26 @@ TEST_F(RedisSource, takes_its_name_with_it_when_everything_was_done) {
   ASSERT_TRUE(source->acknowledge(take(*source, 1)[0].delivery));
   source->leave();
   EXPECT_TRUE(elements_of(*ask({"XINFO", "CONSUMERS", stream, "g"})).empty());
+}
+
+TEST_F(RedisSource, loses_nothing_that_the_server_gives_it_while_it_leaves) {
+  const auto port = static_cast<std::uint16_t>(std::stoi(server().substr(server().rfind(':') + 1)));
+  testing::TcpGate gate(port);
+  const std::string more = "&claim_after=100ms";
+  SourceOptions through_the_gate = options(more);
+  through_the_gate.url.replace(0, server().size(), "redis://127.0.0.1:" + std::to_string(gate.port()));
+  auto first = connected_source(through_the_gate);
+  ASSERT_TRUE(is_silent(*first));  // it has asked, and the server lets it wait
+  gate.keep_farewells();
+  gate.before_next_answer([&] {
+    const auto writer = RedisLine::open(*parse_broker_url(server()), Duration(5000));
+    EXPECT_TRUE((*writer)->ask({"XADD", stream, "*", "id", "m1", "payload", "{}"}));
+  });
+  first->leave();
+  auto second = connected_source(options(more));
+  const std::vector<Message> messages = take(*second, 1);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0].id, "m1");
 }
 
 TEST_F(RedisSource, keeps_a_message_whose_dead_letter_cannot_be_written) {

@@ -1,6 +1,7 @@
 // TcpGate: a TCP relay between a store and its server, on a thread of its own. It can end the connection that
 // carries the n-th byte from now on in one direction, right behind that byte, in an orderly way (FIN) or not
-// (RST).
+// (RST). It can also be slow to tell the server of connections that the client has closed, and do something
+// between the server's answer and its arrival.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <stdexcept>
@@ -64,6 +66,13 @@ class TcpGate {
     armed_ = false;
     return has_cut;
   }
+  // From now on the server does not learn, until the gate ends, that a client has gone.
+  void keep_farewells() { keeps_farewells_ = true; }
+  // Called once, on the gate's thread, before anything more that the server says is passed on.
+  void before_next_answer(std::function<void()> act) {
+    const std::lock_guard lock(mutex_);
+    before_next_answer_ = std::move(act);
+  }
   std::int64_t passed(Direction direction) {
     const std::lock_guard lock(mutex_);
     return passed_[static_cast<std::size_t>(direction)];
@@ -101,6 +110,7 @@ class TcpGate {
       if (watched[1].revents) take();
     }
     for (const Pair& pair : pairs_) end(pair);
+    for (const int far : without_client_) ::close(far);
   }
 
   void take() {
@@ -122,6 +132,7 @@ class TcpGate {
     std::array<char, 16384> piece;
     const ssize_t got = ::recv(from, piece.data(), piece.size(), 0);
     if (got <= 0) return false;
+    if (direction == Direction::down) act_before_answer();
     std::int64_t allowed = got;
     bool cuts = false;
     {
@@ -143,7 +154,21 @@ class TcpGate {
     return !cuts;
   }
 
+  void act_before_answer() {
+    std::function<void()> act;
+    {
+      const std::lock_guard lock(mutex_);
+      act.swap(before_next_answer_);
+    }
+    if (act) act();
+  }
+
   void end(const Pair& pair) {
+    if (keeps_farewells_) {
+      ::close(pair.near);
+      without_client_.push_back(pair.far);
+      return;
+    }
     if (with_reset_) {
       const linger at_once{1, 0};
       for (const int fd : {pair.near, pair.far})
@@ -157,14 +182,17 @@ class TcpGate {
   int listener_ = -1;
   int wake_ = -1;
   std::uint16_t port_ = 0;
-  std::list<Pair> pairs_;  // the thread's
+  std::list<Pair> pairs_;            // the thread's
+  std::vector<int> without_client_;  // the thread's
   std::atomic<bool> ending_{false};
   std::atomic<bool> with_reset_{false};
+  std::atomic<bool> keeps_farewells_{false};
   std::mutex mutex_;
-  bool armed_ = false;                    // guarded by mutex_
-  Direction direction_ = Direction::up;   // guarded by mutex_
-  std::int64_t left_ = 0;                 // guarded by mutex_
-  std::array<std::int64_t, 2> passed_{};  // guarded by mutex_
+  bool armed_ = false;                        // guarded by mutex_
+  Direction direction_ = Direction::up;       // guarded by mutex_
+  std::int64_t left_ = 0;                     // guarded by mutex_
+  std::array<std::int64_t, 2> passed_{};      // guarded by mutex_
+  std::function<void()> before_next_answer_;  // guarded by mutex_
   std::thread thread_;
 };
 

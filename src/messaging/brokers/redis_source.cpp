@@ -16,6 +16,14 @@ namespace {
 
 constexpr Duration block_longest{1000};  // a server that is gone is noticed after this and a time-out
 
+// A name takes what is pending under it with it, and the server may give us messages until it has noticed
+// that we do not read any more: so it looks and forgets in one step. What comes later is pending under the
+// same name, made anew, and is claimed from it.
+constexpr const char* forget_idle_consumer =
+    "if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) > 0 then return 0 end "
+    "redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2]) "
+    "return 1";
+
 MonoTime now() { return std::chrono::steady_clock::now(); }
 
 struct RedisSourceOptions {
@@ -113,7 +121,7 @@ class RedisSource final : public MessageSource {
   }
 
   void leave() override {
-    reading_.reset();  // first: from here on nothing more is given to us
+    reading_.reset();  // first: soon nothing more is given to us
     if (talking_) hand_over();
     talking_.reset();
     taken_.clear();
@@ -215,20 +223,21 @@ class RedisSource final : public MessageSource {
     return Done{};
   }
 
-  // What is left with us looks as old as it must for others to claim it at once; with nothing left, our name
-  // goes.
+  // With nothing left our name goes; else what is left looks as old as it must for others to claim it at
+  // once.
   void hand_over() {
+    const Result<RedisReply> forgotten =
+        talking_->ask({"EVAL", forget_idle_consumer, "1", options_.stream, options_.group, consumer_});
+    if (forgotten && (*forgotten)->integer == 1) return;
     const Result<RedisReply> pending =
         talking_->ask({"XPENDING", options_.stream, options_.group, "-", "+", "10000", consumer_});
     if (!pending) return;
     RedisCommand command = {"XCLAIM", options_.stream, options_.group, consumer_, "0"};
+    const std::size_t without_entries = command.size();
     for (const redisReply* entry : elements_of(**pending)) {
       if (!elements_of(*entry).empty()) command.emplace_back(text_of(*elements_of(*entry)[0]));
     }
-    if (command.size() == 5) {
-      (void)talking_->ask({"XGROUP", "DELCONSUMER", options_.stream, options_.group, consumer_});
-      return;
-    }
+    if (command.size() == without_entries) return;
     command.insert(command.end(), {"IDLE", std::to_string(options_.claim_after.count()), "JUSTID"});
     (void)talking_->ask(command);
   }
