@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/hex.hpp"
+#include "core/adoption.hpp"
 #include "onceward/outbox_store.hpp"
 #include "redis/redis_fixture.hpp"
 
@@ -38,6 +39,23 @@ class RedisOutboxTest : public RedisServerTest {
     const ReleaseRequest wanted{fence_of(mine), false};
     testing::BlockingExecutor executor;
     return executor.call<Record>([&](auto& reply) { return store.release(wanted, reply); });
+  }
+  static Result<Record> resolve_with(Store& store, const Record& record, Events events) {
+    ResolveRequest wanted{record.scope, record.operation_id, record.epoch, State::succeeded, nullptr};
+    wanted.events = std::make_shared<const Events>(std::move(events));
+    testing::BlockingExecutor executor;
+    return executor.call<Record>([&](auto& reply) { return store.resolve(wanted, reply); });
+  }
+  static std::vector<PendingEvent> fetch(Store& store, const Record& of, std::size_t limit = 100) {
+    const FetchEventsRequest wanted{outbox_partition_of(of.scope), limit};
+    testing::BlockingExecutor executor;
+    const auto found = executor.call<std::vector<PendingEvent>>(
+        [&](auto& reply) { return store.outbox()->fetch_events(wanted, reply); });
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? *found : std::vector<PendingEvent>{};
+  }
+  static std::string outbox_set(const Record& of, const std::string& what) {
+    return "onceward:outbox:" + std::to_string(outbox_partition_of(of.scope)) + ":" + what;
   }
   static Result<std::size_t> settle(Store& store, const SettleEventsRequest& wanted) {
     testing::BlockingExecutor executor;
@@ -97,6 +115,63 @@ TEST_F(RedisOutboxTest, a_mark_that_cannot_be_read_is_an_error_and_never_free) {
   ASSERT_FALSE(reply);
   EXPECT_NE(reply.error().message.find("cannot be read"), std::string::npos) << reply.error().message;
   EXPECT_EQ(ask({"EXISTS", key(request("l"))}), "0");
+}
+
+// The server undoes nothing of a script that fails: the record comes last, so that a repetition does the
+// rest.
+TEST_F(RedisOutboxTest, an_outcome_counts_only_when_its_marks_and_events_are_written) {
+  using Finish = Result<Record> (*)(Store&, const Record&, Events);
+  const std::unique_ptr<RedisStore> store = open();
+  int run = 0;
+  for (const Finish finish : {Finish(&complete_with), Finish(&resolve_with)}) {
+    for (const std::string what : {"all", "ready"}) {
+      const std::string name = "events " + std::to_string(++run);
+      const Record mine = claim(*store, marked(name, {unique(name)}))->record;
+      ask({"SET", outbox_set(mine, what), "no set"});
+      EXPECT_FALSE(finish(*store, mine, {{name, "t", "", "x"}})) << what;
+      EXPECT_EQ(lookup(*store, mine.scope)->state, State::processing) << what;
+      EXPECT_EQ(milliseconds_left(mark_key(unique(name))), never) << what;
+      ask({"DEL", outbox_set(mine, what)});
+      ASSERT_TRUE(finish(*store, mine, {{name, "t", "", "x"}})) << what;
+      ASSERT_EQ(fetch(*store, mine).size(), 1u) << what;
+      EXPECT_EQ(fetch(*store, mine)[0].event.id, name);
+      ask({"DEL", outbox_set(mine, "all"), outbox_set(mine, "ready")});
+    }
+    const std::string name = "marks " + std::to_string(++run);
+    const Record mine = claim(*store, marked(name, {unique(name), suspect(name)}))->record;
+    ask({"HDEL", mark_key(suspect(name)), "kind"});
+    EXPECT_FALSE(finish(*store, mine, {{name, "t", "", "x"}}));
+    EXPECT_EQ(lookup(*store, mine.scope)->state, State::processing);
+    EXPECT_TRUE(fetch(*store, mine).empty());
+    ask({"HSET", mark_key(suspect(name)), "kind", "suspect"});
+    ASSERT_TRUE(finish(*store, mine, {{name, "t", "", "x"}}));
+    EXPECT_EQ(fetch(*store, mine).size(), 1u);
+    ask({"DEL", outbox_set(mine, "all"), outbox_set(mine, "ready")});
+  }
+}
+
+TEST_F(RedisOutboxTest, a_record_is_released_only_with_all_its_marks) {
+  const std::unique_ptr<RedisStore> store = open();
+  const Record mine = claim(*store, marked("k", {unique("u"), suspect("s")}))->record;
+  ask({"HDEL", mark_key(suspect("s")), "kind"});
+  EXPECT_FALSE(release(*store, mine));
+  EXPECT_EQ(lookup(*store, mine.scope)->state, State::processing);
+  EXPECT_EQ(milliseconds_left(mark_key(unique("u"))), never);
+  ask({"HSET", mark_key(suspect("s")), "kind", "suspect"});
+  ASSERT_TRUE(release(*store, mine));
+  EXPECT_EQ(milliseconds_left(mark_key(suspect("s"))), absent);
+}
+
+TEST_F(RedisOutboxTest, a_copy_whose_marks_cannot_be_read_leaves_the_record_that_stands) {
+  const std::unique_ptr<RedisStore> store = open();
+  const Record mine = claim(*store, marked("k", {unique("u")}))->record;
+  Record later = mine;
+  later.epoch += 1;
+  ask({"HDEL", mark_key(unique("u")), "kind"});
+  auto& adopter = dynamic_cast<Adopter&>(*store);
+  testing::BlockingExecutor executor;
+  EXPECT_FALSE(executor.call<bool>([&](auto& reply) { return adopter.adopt(later, reply); }));
+  EXPECT_EQ(lookup(*store, mine.scope)->epoch, mine.epoch);
 }
 
 TEST_F(RedisOutboxTest, a_full_server_refuses_before_it_has_taken_a_mark) {

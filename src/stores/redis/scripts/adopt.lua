@@ -24,13 +24,13 @@ if is_over() or (record and not supersedes()) then
   if stored and ARGV[3] == 'yes' then redis.call('HSET', key, 'v', '1') end -- for WAIT, as in claim
   return {'kept'}
 end
+local entries = load_marks(copy)
 -- What is left of the one before must not shine through.
 if stored then redis.call('DEL', key) end
 stored = nil
 if copy.state ~= 'failed' and copy.state ~= 'released' then
   for _, kind in ipairs({'unique', 'suspect'}) do
-    local mark = copy[kind .. '_mark']
-    local entry = mark and load_mark(mark)
+    local mark, entry = copy[kind .. '_mark'], entries[kind]
     if mark and (not entry or is_held_by(entry, copy.scope, copy.operation_id)) then
       local ends = kind == 'suspect' and copy.claimed_at + copy.suspect_keep
         or copy.state == 'succeeded' and copy.updated_at + copy.unique_keep or nil

@@ -20,8 +20,9 @@ clear_evidence(record)
 take_response(record, 9)
 take_result(record, 14)
 record.expires_at = now + record.ttl
-local done = changed(record)
-end_marks(record)
+local entries = load_marks(record)
 put_events(record.scope, 18)
+end_marks(record, entries)
+local done = changed(record) -- last: whoever finds it final finds the rest too, and a repetition does what is missing
 wake()
 return done

@@ -36,10 +36,12 @@ local function remove_event(event)
 end
 
 -- The events in the arguments from `at` on: how many, then id, type, content type and payload of each. Once each.
+-- Fails before it has written anything, or not at all: an event of which a part is there would count as written.
 local function put_events(scope, at)
   local count = tonumber(ARGV[at])
   if count == 0 then return end
   local partition = partition_of(scope)
+  for _, what in ipairs({'all', 'ready'}) do redis.call('ZCARD', set_of(partition, what)) end
   local last = redis.call('ZREVRANGE', queue_of(scope), 0, 0)[1]
   local ready_at = math.max(now, last and tonumber(redis.call('ZSCORE', set_of(partition, 'ready'), last)) or 0)
   for i = at + 1, at + 4 * count, 4 do
@@ -47,12 +49,12 @@ local function put_events(scope, at)
     if redis.call('EXISTS', event_key(id)) == 0 then
       local sequence = redis.call('INCR', prefix .. 'outbox:sequence')
       local name = name_of(sequence, id)
-      redis.call('HSET', event_key(id), 'sequence', text_of(sequence), 'scope', scope, 'type', ARGV[i + 1],
-        'content_type', ARGV[i + 2], 'payload', ARGV[i + 3], 'created_at', text_of(now), 'due_at', text_of(now),
-        'attempts', '0')
       redis.call('ZADD', set_of(partition, 'all'), 0, name)
       redis.call('ZADD', set_of(partition, 'ready'), text_of(ready_at), name)
       redis.call('ZADD', queue_of(scope), 0, name)
+      redis.call('HSET', event_key(id), 'sequence', text_of(sequence), 'scope', scope, 'type', ARGV[i + 1],
+        'content_type', ARGV[i + 2], 'payload', ARGV[i + 3], 'created_at', text_of(now), 'due_at', text_of(now),
+        'attempts', '0')
     end
   end
 end

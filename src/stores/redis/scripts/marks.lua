@@ -65,11 +65,16 @@ local function take_marks(r, at)
   end
 end
 
+-- The entries of a record's marks, to be read before anything is written: the server undoes nothing of a script
+-- that meets one that cannot be read.
+local function load_marks(r)
+  return {unique = r.unique_mark and load_mark(r.unique_mark), suspect = r.suspect_mark and load_mark(r.suspect_mark)}
+end
+
 -- What the end of a record does to its marks. Another's entry is left alone.
-local function end_marks(r)
+local function end_marks(r, entries)
   for _, kind in ipairs({'unique', 'suspect'}) do
-    local mark = r[kind .. '_mark']
-    local entry = mark and load_mark(mark)
+    local mark, entry = r[kind .. '_mark'], entries[kind]
     local mine = entry and is_held_by(entry, r.scope, r.operation_id)
     if mine and (r.state == 'failed' or r.state == 'released') then redis.call('DEL', mark_key(mark)) end
     -- Also when the entry is gone: its claim had lapsed, another took the mark over and gave it back.

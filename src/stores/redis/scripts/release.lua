@@ -12,7 +12,7 @@ else
   record.expires_at = now + record.ttl
   if ARGV[6] == 'yes' then record.fingerprint_version, record.fingerprint = 0, nil end
 end
-local done = changed(record)
-end_marks(record)
+end_marks(record, load_marks(record))
+local done = changed(record) -- last, as in complete
 wake()
 return done

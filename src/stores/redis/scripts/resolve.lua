@@ -11,8 +11,9 @@ take_response(record, 6) -- neither has any when it is released
 take_result(record, 11)
 record.expires_at = now + record.ttl
 record.updated_at = now
-save(record)
-end_marks(record)
+local entries = load_marks(record)
 put_events(record.scope, 15)
+end_marks(record, entries)
+save(record) -- last, as in complete
 wake()
 return reply('ok', record, true)
