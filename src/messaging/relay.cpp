@@ -110,8 +110,10 @@ Relay::Partition* Relay::due() {
 
 MonoTime Relay::next_look() const {
   MonoTime next = MonoTime::max();
-  for (const auto& partition : partitions_)
-    next = std::min(next, std::min(partition->look_at, partition->retry_at));
+  for (const auto& partition : partitions_) {
+    const MonoTime look_at = partition->rung ? MonoTime() : partition->look_at;
+    next = std::min({next, look_at, partition->retry_at});
+  }
   return std::max(next, paused_until_);
 }
 
@@ -147,9 +149,9 @@ Task<> Relay::work_on(Partition& partition) {
   const bool more = found->size() == request.limit;
   batch_ =
       bytes_of(*found) > batch_bytes ? std::max<std::size_t>(1, batch_ / 4) : std::min(batch_ * 2, batch_max);
-  co_await send(partition, std::move(*found));
+  const bool tried = co_await send(partition, std::move(*found));
   partition.worked_at = context_.clock.mono();
-  if (more) {
+  if (more && tried) {
     partition.look_at = {};
   } else {
     look_later(partition, options_.poll);
@@ -162,32 +164,32 @@ Task<> Relay::rest(Partition& partition) {
   look_later(partition, options_.poll);
 }
 
-Task<> Relay::send(Partition& partition, std::vector<PendingEvent> events) {
-  bool taken = false;
-  while (!events.empty() && partition.claim.is_held() && may_go_on()) {
-    if (co_await send_wave(partition, take_wave(events), events)) taken = true;
+// Whether any of it was.
+Task<bool> Relay::send(Partition& partition, std::vector<PendingEvent> events) {
+  Taken taken = Taken::untried;
+  while (!events.empty() && partition.claim.is_held() && may_go_on())
+    taken = std::max(taken, co_await send_wave(partition, take_wave(events), events));
+  if (taken == Taken::some) sink_pause_ = {};
+  if (taken == Taken::none) {
+    // The sink is down, and every further event would only spend its attempts.
+    sink_pause_ = std::clamp(sink_pause_ * 2, sink_pause_first, sink_pause_longest);
+    paused_until_ = context_.clock.mono() + sink_pause_;
   }
-  if (taken) {
-    sink_pause_ = {};
-    co_return;
-  }
-  // Nothing of it: the sink is down, and every further event would only spend its attempts.
-  sink_pause_ = std::clamp(sink_pause_ * 2, sink_pause_first, sink_pause_longest);
-  paused_until_ = context_.clock.mono() + sink_pause_;
+  co_return taken != Taken::untried;
 }
 
-// Whether the sink answered at all. What follows a failed event of its record waits with it.
-Task<bool> Relay::send_wave(Partition& partition, std::vector<PendingEvent> wave,
-                            std::vector<PendingEvent>& left) {
+// What follows a failed event of its record waits with it.
+Task<Relay::Taken> Relay::send_wave(Partition& partition, std::vector<PendingEvent> wave,
+                                    std::vector<PendingEvent>& left) {
   const MonoTime deadline =
       std::min<MonoTime>(context_.clock.mono() + options_.timeout, partition.claim.held_until());
   const std::vector<SendResult> results = co_await context_.sender.send(wave, deadline);
   SettleEventsRequest settled{partition.claim.fence(), {}, {}};
   std::set<Scope> held_back;
-  bool answered = false;
+  Taken taken = Taken::untried;
   for (std::size_t i = 0; i < wave.size(); ++i) {
     const SendResult& result = results[i];
-    answered = answered || result.verdict == SendVerdict::delivered || result.verdict == SendVerdict::poison;
+    taken = std::max(taken, taken_of(result.verdict));
     if (result.verdict == SendVerdict::delivered) {
       settled.delivered.push_back(wave[i].event.id);
     } else if (result.verdict == SendVerdict::untried) {
@@ -198,10 +200,10 @@ Task<bool> Relay::send_wave(Partition& partition, std::vector<PendingEvent> wave
     }
   }
   std::erase_if(left, [&](const PendingEvent& event) { return held_back.contains(event.scope); });
-  if (settled.delivered.empty() && settled.failed.empty()) co_return answered;
+  if (settled.delivered.empty() && settled.failed.empty()) co_return taken;
   if (!co_await settle(partition, settled)) {
     left.clear();
-    co_return answered;
+    co_return taken;
   }
   context_.observer.sent(settled.delivered.size());
   std::size_t next = 0;
@@ -212,7 +214,20 @@ Task<bool> Relay::send_wave(Partition& partition, std::vector<PendingEvent> wave
     if (!failed.set_aside)
       partition.retry_at = std::min<MonoTime>(partition.retry_at, context_.clock.mono() + failed.retry_after);
   }
-  co_return answered;
+  co_return taken;
+}
+
+Relay::Taken Relay::taken_of(SendVerdict verdict) {
+  switch (verdict) {
+    case SendVerdict::delivered:
+    case SendVerdict::poison:
+      return Taken::some;
+    case SendVerdict::retry:
+      return Taken::none;
+    case SendVerdict::untried:
+      break;
+  }
+  return Taken::untried;
 }
 
 FailedEvent Relay::failure(const PendingEvent& event, const SendResult& result) {

@@ -59,8 +59,12 @@ class Relay {
   bool may_go_on() const;
   Task<> work_on(Partition& partition);
   Task<> rest(Partition& partition);
-  Task<> send(Partition& partition, std::vector<PendingEvent> events);
-  Task<bool> send_wave(Partition& partition, std::vector<PendingEvent> wave, std::vector<PendingEvent>& left);
+  // Whether the sink answered for one event at least, for none that it was given, or was given none.
+  enum class Taken : std::uint8_t { untried, none, some };
+  static Taken taken_of(SendVerdict verdict);
+  Task<bool> send(Partition& partition, std::vector<PendingEvent> events);
+  Task<Taken> send_wave(Partition& partition, std::vector<PendingEvent> wave,
+                        std::vector<PendingEvent>& left);
   Task<bool> settle(Partition& partition, const SettleEventsRequest& request);
   FailedEvent failure(const PendingEvent& event, const SendResult& result);
   void look_later(Partition& partition, Duration after);

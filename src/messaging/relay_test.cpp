@@ -90,6 +90,51 @@ TEST_F(RelayTest, a_sink_that_is_down_is_asked_ever_more_rarely_and_gets_everyth
   EXPECT_THAT(outbox.events(), IsEmpty());
 }
 
+TEST_F(RelayTest, what_was_written_while_the_sink_was_down_is_sent_when_the_pause_ends) {
+  Machine& m = machine();
+  time.advance(1s);
+  m.sender.answer = not_now;
+  write(m, scope(3), "a");
+  time.advance(10ms);
+  ASSERT_THAT(m.sender.attempts, ElementsAre("a"));
+  m.sender.answer = nullptr;
+  write(m, scope(4), "b");
+  time.advance(10ms);
+  EXPECT_THAT(m.sender.delivered, IsEmpty());
+  time.advance(100ms);
+  EXPECT_THAT(m.sender.delivered, ElementsAre("b"));
+}
+
+TEST_F(RelayTest, a_sink_that_was_not_tried_is_not_down) {
+  Machine& m = machine();
+  time.advance(1s);
+  m.sender.answer = [](const PendingEvent& e) {
+    return SendResult{e.event.id == "a" ? SendVerdict::untried : SendVerdict::delivered, ""};
+  };
+  write(m, scope(3), "a");
+  time.advance(1ms);
+  ASSERT_THAT(m.sender.attempts, ElementsAre("a"));
+  write(m, scope(4), "b");
+  time.advance(1ms);
+  EXPECT_THAT(m.sender.delivered, ElementsAre("b"));
+}
+
+TEST_F(RelayTest, what_could_not_be_tried_is_looked_at_again_after_a_while) {
+  Machine& m = machine();
+  time.advance(1s);
+  m.sender.answer = [](const PendingEvent&) { return SendResult{SendVerdict::untried, ""}; };
+  for (int i = 0; i < 200; ++i) outbox.write(scope(3, static_cast<std::uint8_t>(i)), std::to_string(i));
+  m.relay.wake(8);
+  time.advance(1ms);
+  const std::size_t at_once = outbox.fetches;
+  time.advance(100ms);
+  EXPECT_EQ(outbox.fetches, at_once);
+  EXPECT_GT(m.sender.attempts.size(), 0u);
+  m.sender.answer = nullptr;
+  time.advance(options.poll * 2);
+  EXPECT_EQ(m.sender.delivered.size(), 200u);
+}
+
 TEST_F(RelayTest, an_event_that_fails_too_often_is_set_aside_and_holds_nothing_up) {
   options.attempts = 3;
   Machine& m = machine();
