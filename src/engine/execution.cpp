@@ -314,7 +314,9 @@ Task<> Engine::Execution::execute(Record record) {
     finish(Again{}, lost);
     co_return;
   }
-  Effect effect = co_await work_->execute({record.operation_id, record.epoch, hold_until, record.owner});
+  Effect effect =
+      co_await work_->execute({record.operation_id, record.epoch, hold_until, record.owner,
+                               std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at)});
   if (Answer* answer = std::get_if<Answer>(&effect)) {
     co_await answered(std::move(record), std::move(*answer));
   } else if (NotSent* nothing = std::get_if<NotSent>(&effect)) {

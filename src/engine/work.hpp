@@ -38,6 +38,7 @@ struct Grant {
   Epoch epoch = 0;
   MonoTime hold_until{};
   OwnerNonce owner{};  // of the claim: what a token for the upstream is made of
+  Duration age{};      // of the key when it was claimed: since its first claim, by the store's clock
 };
 
 class Work {

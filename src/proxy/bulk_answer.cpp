@@ -46,12 +46,20 @@ ItemResult of_final(const Record& record) {
   return result;
 }
 
+}  // namespace
+
+ItemResult expired_item() {
+  return {.state = ItemState::expired, .code = text_of(ProblemCode::record_expired)};
+}
+
+namespace {
+
 ItemResult of_rejection(const Rejected& rejected) {
   switch (rejected.why) {
     case Rejection::unknown:
       return {.state = ItemState::unknown, .code = text_of(ProblemCode::outcome_unknown)};
     case Rejection::expired:
-      return {.state = ItemState::expired, .code = text_of(ProblemCode::record_expired)};
+      return expired_item();
     case Rejection::not_stored: {
       ItemResult result = of_final(rejected.record);
       result.code = text_of(ProblemCode::response_not_stored);

@@ -25,6 +25,7 @@ struct ItemResult {
 };
 
 ItemResult item_result(const Outcome& outcome);
+ItemResult expired_item();  // it may have happened; what became of it is no longer kept
 
 struct BulkSummary {
   std::size_t total = 0;

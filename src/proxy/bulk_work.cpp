@@ -16,6 +16,17 @@ namespace {
 // Items that are already done cost no waiting, so others on this worker are given a turn now and then.
 constexpr std::size_t items_per_turn = 64;
 
+// For an item of a job that is older than its items' records live: what its record says is told, and one that
+// has none any more is not sent, because it may have been before.
+class NotAgain final : public Work {
+ public:
+  bool ready() override { return false; }
+  Task<Result<Done>> prepare() override { co_return Error{Errc::refused, "the key is too old"}; }
+  void stand_down() override {}
+  Task<Effect> execute(Grant) override { co_return NotSent{"the key is too old"}; }
+  Task<std::optional<Answer>> late() override { co_return std::nullopt; }
+};
+
 }  // namespace
 
 struct BulkWork::AllEnded {
@@ -45,6 +56,7 @@ Task<Result<Done>> BulkWork::prepare() {
 
 Task<Effect> BulkWork::execute(Grant grant) {
   lease_.release();  // for the first of the items
+  too_old_at_ = net::Worker::now() + (request_->operation->policy->ttl - grant.age);
   tools_.metrics.in_progress.add();
   results_.resize(request_->items.size());
   entry_ = std::make_unique<BulkBoard::Entry>(tools_.board, grant.operation_id, results_.size());
@@ -71,6 +83,12 @@ Task<> BulkWork::lane() {
 Task<> BulkWork::run_item(std::size_t index) {
   const BulkItem& item = request_->items[index];
   const std::string key = item_key(request_->key, item.id);
+  if (net::Worker::now() >= too_old_at_) {
+    const Outcome outcome =
+        co_await tools_.engine.run(tools_.executor, command_of(item, key), std::make_shared<NotAgain>());
+    ended(index, std::holds_alternative<Unreachable>(outcome) ? expired_item() : item_result(outcome));
+    co_return;
+  }
   auto work = std::make_shared<UpstreamWork>(
       request_->upstream, request_->operation->policy, request_->rules->max_response,
       UpstreamWork::Request{bulk_.method, std::string(item.json)}, tools_.item_metrics);
@@ -78,7 +96,11 @@ Task<> BulkWork::run_item(std::size_t index) {
   work->head = &head;
   const Outcome outcome = co_await tools_.engine.run(tools_.executor, command_of(item, key), work);
   work->head = nullptr;
-  keep(results_[index], item_result(outcome));
+  ended(index, item_result(outcome));
+}
+
+void BulkWork::ended(std::size_t index, ItemResult result) {
+  keep(results_[index], std::move(result));
   entry_->item_ended(results_[index].state == ItemState::failed);
 }
 

@@ -65,6 +65,7 @@ class BulkWork final : public Work {
 
   Task<> lane();
   Task<> run_item(std::size_t index);
+  void ended(std::size_t index, ItemResult result);
   void keep(ItemResult& place, ItemResult result);
   Command command_of(const BulkItem& item, const std::string& key) const;
   Effect effect() const;
@@ -74,6 +75,7 @@ class BulkWork final : public Work {
   const BulkRules& bulk_;
   http::Lease lease_;
 
+  MonoTime too_old_at_{};  // from then on nothing is sent
   std::vector<ItemResult> results_;
   std::size_t body_bytes_ = 0;  // of all items that have ended
   bool without_bodies_ = false;

@@ -29,6 +29,7 @@ OPERATIONS = [
     bulk_operation("/cases:accept", in_progress={"wait": "0s", "max_wait": "30s", "then": "accept"}),
     bulk_operation("/cases:short", lease="2s", in_progress={"wait": "0s", "max_wait": "5s"}),
     bulk_operation("/cases:forward", on_unknown="forward"),
+    bulk_operation("/cases:brief", ttl="4s"),
     bulk_operation("/cases:few", bulk={"items": "/items", "id": "/id", "request": "POST /x/{/case}", "max_items": 3}),
 ]
 
@@ -168,6 +169,20 @@ def test_an_item_that_may_be_repeated_is_all_that_a_retry_sends(proxy, service, 
     assert service.effects() == {"1": 1, "2": 2, "3": 1}
     epochs = [request.epoch for request in service.requests if Service.case_of(request) == "2"]
     assert epochs == ["1", "2"]
+
+
+def test_retried_for_longer_than_its_records_live_nothing_is_sent_twice(proxy, service, key):
+    # Each retry keeps the key alive, but not the records of the items that are done.
+    service.of_case["2"] = answer(503)
+    assert states(post(proxy, service, key, items(1, 2), "/cases:brief")) == {"i1": "succeeded", "i2": "retryable"}
+
+    def last_answer():
+        response = post(proxy, service, key, items(1, 2), "/cases:brief")
+        return response if response.status == 200 else None
+
+    last = states(eventually(last_answer, within=30, every=0.3))
+    assert last["i1"] in ("succeeded", "expired") and last["i2"] == "expired"
+    assert service.effects()["1"] == 1
 
 
 def test_an_item_whose_outcome_is_unknown_is_told_and_never_sent_again(proxy, service, key):
