@@ -429,6 +429,28 @@ def test_another_token_is_refused(play, key, spoil, code):
         service.connection.rollback()
 
 
+def test_what_an_operator_decided_has_no_token(proxy, play, key):
+    """Its record has no owner: what would be made of that must open nothing, or any service could read the answer."""
+    service = play("/orders", key)
+    operation = service.request.operation_id
+    decided = proxy.api(f"/v1/records/{operation}/resolve", "POST", json={
+        "as": "succeeded", "epoch": 1, "reason": "test", "response": {"status": 200, "json": {"for": "one caller"}}})
+    assert decided.status == 200, decided
+    service.cursor.execute("SELECT encode(substr(sha256('onceward.token' || decode(repeat('00', 16), 'hex')), 1, 16), 'hex')")
+    proof = service.cursor.fetchone()[0]
+    with pytest.raises(psycopg2.Error) as refused:
+        service.cursor.execute("SELECT * FROM onceward.begin(%s)", (f"{operation}.1.{proof}",))
+    assert refused.value.pgcode == "OW002"
+
+
+@pytest.mark.parametrize("given", [("t" * 129, "i", "f"), ("t", "i" * 513, "f"), ("t", "i", "f" * 256), ("t\n", "i", "f")])
+def test_a_result_that_is_too_long_to_show_is_refused(play, key, given):
+    service = play("/orders", key)
+    with pytest.raises(psycopg2.Error) as refused:
+        service.cursor.execute("SELECT onceward.finish(%s, 409, NULL, '', NULL, %s, %s, %s)", (service.token, *given))
+    assert refused.value.pgcode == "OW004"
+
+
 @pytest.mark.parametrize("status, headers, body", [
     (99, "{}", ""), (600, "{}", ""), (None, "{}", ""), (204, "{}", "body"), (201, '"text"', ""), (201, '{"A B": "c"}', ""),
     (201, '{"A": "b\\r\\nC: d"}', ""), (201, '{"A": {}}', ""), (201, '[["A"]]', ""), (201, '["A"]', "")])

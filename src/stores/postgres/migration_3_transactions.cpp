@@ -31,7 +31,9 @@ BEGIN
     RAISE EXCEPTION 'onceward: this is not the value of a header Onceward-Token' USING ERRCODE = 'OW001';
   END IF;
   SELECT t.* INTO r FROM onceward.records t WHERE t.operation_id = parts[1]::uuid;
+  -- What an operator or a probe decided has no owner, and so no token that anybody was handed.
   IF r.scope IS NULL OR r.epoch <> parts[2]::bigint OR onceward.proof(r.owner) <> parts[3]
+     OR r.owner = '00000000-0000-0000-0000-000000000000'
      OR onceward.is_gone(r, onceward.clock(NULL)) THEN
     RAISE EXCEPTION 'onceward: the claim of this token is no longer the current one' USING ERRCODE = 'OW002',
       HINT = 'Another attempt took over, or an operator decided. Roll back: nothing of this attempt may count.';
@@ -74,10 +76,8 @@ BEGIN
        OR pair.kind NOT IN ('string', 'number') OR pair.value ~ '[\x01-\x08\x0a-\x1f\x7f]' THEN
       RAISE EXCEPTION 'onceward: not a header: %', left(coalesce(pair.name, 'null'), 100) USING ERRCODE = 'OW004';
     END IF;
-    CONTINUE WHEN lower(pair.name) IN ('connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization',
-      'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length', 'date', 'set-cookie',
-      'onceward-outcome', 'onceward-ttl', 'onceward-operation-id', 'onceward-stored', 'onceward-resource',
-      'onceward-failure');
+    CONTINUE WHEN lower(pair.name) LIKE 'onceward-%' OR lower(pair.name) IN ('connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization',
+      'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length', 'date', 'set-cookie');
     lines := lines || pair.name || ': ' || btrim(pair.value, E' \t') || E'\r\n';
   END LOOP;
   RETURN convert_to(lines, 'UTF8');
@@ -184,6 +184,11 @@ BEGIN
   END IF;
   IF status IN (204, 205, 304) AND octet_length(body) > 0 THEN
     RAISE EXCEPTION 'onceward: an answer with status % has no body', status USING ERRCODE = 'OW004';
+  END IF;
+  IF octet_length(resource_type) > 128 OR octet_length(resource_id) > 512 OR octet_length(failure_code) > 255
+     OR concat(resource_type, resource_id, failure_code) ~ '[\x01-\x1f\x7f]' THEN
+    RAISE EXCEPTION 'onceward: a resource type has at most 128 bytes, its id 512, a failure code 255, and none a '
+      'control character' USING ERRCODE = 'OW004';
   END IF;
   IF ttl <= interval '0' THEN
     RAISE EXCEPTION 'onceward: a ttl is longer than nothing' USING ERRCODE = 'OW004';
