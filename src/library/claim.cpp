@@ -90,11 +90,9 @@ class Claim::State {
                             effect.ttl};
     request.response = std::make_shared<const Response>(kept_response(effect, host_->options().max_response));
     request.result = kept_result(effect);
-    if (!events_) {
-      events_ = host_->events().of(record_, *policy_, request.as, request.response.get(),
-                                   request.result.get(), effect.events.empty() ? nullptr : &effect.events);
-    }
-    request.events = events_;
+    request.events =
+        host_->events().of(record_, *policy_, request.as, request.response.get(), request.result.get(),
+                           effect.events.empty() ? nullptr : &effect.events);
     return end([this, request](auto& reply) { return host_->store().complete(request, reply); });
   }
   Result<Done> release() {
@@ -133,7 +131,6 @@ class Claim::State {
   const Duration lease_;
   const bool unbind_;
   const Ticket ticket_;
-  std::shared_ptr<const Events> events_;
   bool dispatched_ = false;
   bool over_ = false;
 };
