@@ -140,23 +140,12 @@ class Recovery {
     result.segment = found.segment;
     result.file_bytes = found.file_bytes;
     result.header_damaged = found.header_damaged;
-    Result<ScanResult> scanned = scan_segment(*bytes, found.segment->header, found.trusted_end,
-                                              [&](ScannedEntry&& entry) { note(result, std::move(entry)); });
+    Result<ScanResult> scanned = scan_segment(
+        *bytes, found.segment->header, found.trusted_end,
+        [&](ScannedEntry&& entry) { note_entry(std::move(entry), result.slots, result.damaged); });
     if (!scanned) return scanned.error();
     result.scan = *scanned;
     return result;
-  }
-
-  static void note(RecoveredSegment& segment, ScannedEntry&& entry) {
-    if (entry.damaged || entry.kind == EntryKind::damage) {
-      const Timestamp gone = entry.damaged ? Timestamp::max() : entry.gone_at;
-      segment.damaged.push_back({entry.prefix, gone, entry.offset, entry.payload_bytes, damaged_state, ~0u});
-    } else if (entry.kind == EntryKind::removal) {
-      segment.slots.set(entry.scope, {entry.offset, entry.payload_bytes, removed_state});
-    } else {
-      segment.slots.set(entry.scope,
-                        slot_of(role_of(entry.record), entry.record, entry.offset, entry.payload_bytes));
-    }
   }
 
   Result<Done> rebuild(const FoundSegment& found, const RecoveredSegment& scanned) {
@@ -280,16 +269,6 @@ class Recovery {
 };
 
 }  // namespace
-
-std::vector<IndexEntry> index_entries(const SlotMap& slots, const std::vector<IndexEntry>& damaged) {
-  std::vector<IndexEntry> entries = damaged;
-  entries.reserve(entries.size() + slots.size());
-  for (const auto& [scope, slot] : slots) {
-    entries.push_back({scope_prefix(scope), slot.gone_at, slot.offset, slot.payload_bytes, slot.state,
-                       seconds_up(slot.expires_at)});
-  }
-  return entries;
-}
 
 Result<Recovered> recover(FileOps& ops, const std::string& folder, bool repair) {
   return Recovery(ops, folder, repair).run();

@@ -2,7 +2,7 @@
 // index files; only the last segment, and any whose index is missing or damaged, is scanned.
 #pragma once
 
-#include "stores/embedded/log_scan.hpp"
+#include "stores/embedded/scanned_index.hpp"
 #include "stores/embedded/shard.hpp"
 
 namespace onceward::embedded {
@@ -30,8 +30,5 @@ struct Recovered {
 // `repair`: may write (index files, leftovers removed). Without it nothing is changed, and a segment
 // without an index is scanned each time.
 Result<Recovered> recover(FileOps& ops, const std::string& folder, bool repair);
-
-// The entries of an index file for a scanned or active segment.
-std::vector<IndexEntry> index_entries(const SlotMap& slots, const std::vector<IndexEntry>& damaged);
 
 }  // namespace onceward::embedded

@@ -87,9 +87,7 @@ std::string encode_block(const IndexEntry* first, std::size_t count) {
 }
 
 std::string encode_index(IndexSummary& summary, std::vector<IndexEntry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const IndexEntry& a, const IndexEntry& b) {
-    return a.prefix != b.prefix ? a.prefix < b.prefix : a.offset < b.offset;
-  });
+  std::sort(entries.begin(), entries.end(), comes_before);
   Layout layout;
   layout.blocks = (entries.size() + SealedIndex::block_entries - 1) / SealedIndex::block_entries;
   Filter filter(entries.size());

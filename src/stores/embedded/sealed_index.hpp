@@ -3,6 +3,7 @@
 // Immutable; any thread. A damaged index is rebuilt from its segment, which has everything.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "stores/embedded/file.hpp"
@@ -47,6 +48,11 @@ struct IndexSummary {
 
 std::uint32_t seconds_up(Timestamp time);
 
+// The order of an index.
+inline bool comes_before(const IndexEntry& a, const IndexEntry& b) {
+  return a.prefix != b.prefix ? a.prefix < b.prefix : a.offset < b.offset;
+}
+
 class SealedIndex {
  public:
   static constexpr std::size_t block_bytes = 4096;
@@ -70,6 +76,10 @@ class SealedIndex {
   Result<std::vector<IndexEntry>> block(std::size_t number) const;
   // The first block that may hold this prefix or a later one; blocks() when there is none.
   std::size_t block_for(std::uint64_t prefix) const;
+  std::size_t entries_in(std::size_t block) const {
+    return std::min<std::size_t>(summary_.entries - block * block_entries, block_entries);
+  }
+  std::uint64_t first_prefix(std::size_t block) const { return first_[block]; }
 
  private:
   SealedIndex(File file) : file_(std::move(file)) {}

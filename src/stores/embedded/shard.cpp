@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/transition.hpp"
-#include "stores/embedded/log_scan.hpp"
+#include "stores/embedded/scanned_index.hpp"
 
 namespace onceward::embedded {
 namespace {
@@ -16,31 +16,6 @@ const IndexEntry* damage_in(const Recent& recent, std::uint64_t prefix) {
   const auto at = std::find_if(recent.damaged.begin(), recent.damaged.end(),
                                [&](const IndexEntry& entry) { return entry.prefix == prefix; });
   return at == recent.damaged.end() ? nullptr : &*at;
-}
-
-IndexEntry index_entry(const ScannedEntry& entry) {
-  IndexEntry found{entry.prefix, Timestamp::max(), entry.offset, entry.payload_bytes, removed_state, ~0u};
-  if (entry.damaged || entry.kind == EntryKind::damage) {
-    found.state = damaged_state;
-  } else if (entry.kind == EntryKind::record) {
-    const Slot slot = slot_of(role_of(entry.record), entry.record, entry.offset, entry.payload_bytes);
-    found.state = slot.state;
-    found.gone_at = slot.gone_at;
-  }
-  return found;
-}
-
-Result<std::vector<IndexEntry>> scan_for(const Sealed& sealed, std::uint64_t prefix) {
-  const Result<std::string> bytes = read_all(sealed.segment->file);
-  if (!bytes) return bytes.error();
-  std::vector<IndexEntry> found;
-  const Result<ScanResult> scan = scan_segment(*bytes, sealed.segment->header,
-                                               sealed.index.summary().data_end, [&](ScannedEntry&& entry) {
-                                                 if (entry.prefix == prefix)
-                                                   found.push_back(index_entry(entry));
-                                               });
-  if (!scan) return scan.error();
-  return found;
 }
 
 }  // namespace
@@ -124,8 +99,11 @@ void Shard::publish(Write& write) {
 
 Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t prefix) {
   Result<std::vector<IndexEntry>> found = sealed.index.find(prefix);
-  if (!found && found.error().code == Errc::unreadable) found = scan_for(sealed, prefix);
-  if (!found) return found.error();
+  if (!found) {
+    found = scan_index(sealed);
+    if (!found) return found.error();
+    std::erase_if(*found, [&](const IndexEntry& entry) { return entry.prefix != prefix; });
+  }
   std::sort(found->begin(), found->end(), [](const auto& a, const auto& b) { return a.offset > b.offset; });
   return found;
 }

@@ -67,8 +67,8 @@ struct Shard {
 Result<std::optional<Record>> read_place(const Place& place, const Scope& scope,
                                          SegmentId* found_in = nullptr);
 
-// The entries of one prefix in one sealed segment, newest first. A damaged index is gone round by
-// reading the segment itself.
+// The entries of one prefix in one sealed segment, newest first. An index that cannot be read is
+// gone round by reading the segment itself.
 Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t prefix);
 
 }  // namespace onceward::embedded

@@ -90,6 +90,20 @@ class Caller {
   Result<Record> lookup(const OperationId& id) {
     return executor_.call<Record>([&](auto& reply) { return store_.lookup(id, reply); });
   }
+  std::vector<Record> list_all() {
+    std::vector<Record> found;
+    ListRequest request;
+    do {
+      const auto page = executor_.call<ListReply>([&](auto& r) { return store_.list(request, r); });
+      if (!page) {
+        ADD_FAILURE() << page.error().message;
+        return found;
+      }
+      found.insert(found.end(), page->records.begin(), page->records.end());
+      request.cursor = page->cursor;
+    } while (!request.cursor.empty());
+    return found;
+  }
   PurgeReply purge_all(PurgeRequest request = {}) {
     PurgeReply total;
     for (int step = 0; step < 10'000; ++step) {

@@ -99,7 +99,8 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   };
   void keep_house();
   void in_background(std::function<void()> job);
-  std::vector<std::uint64_t> prefixes_from(std::uint64_t first, std::size_t count, bool open_only) const;
+  std::vector<std::uint64_t> prefixes_from(std::uint64_t first, std::size_t count, bool open_only);
+  void mend_index(const IndexReader& reader);
   std::vector<Found> current_of(std::uint64_t prefix) const;
   Result<ListReply> list_now(const ListRequest& request);
   Result<PurgeReply> purge_now(const PurgeRequest& request);
@@ -116,7 +117,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   bool copy_forward(Cleaning& cleaning, const Scope& scope);
   bool is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope, bool& certain) const;
   bool is_wholly_gone(const Sealed& sealed, Timestamp now) const;
-  bool is_worth_cleaning(const SealedList& list, Timestamp now) const;
+  bool is_worth_cleaning(const SealedList& list, IndexReader& index, Timestamp now) const;
   Result<PurgeReply> count_gone(const SealedPtr& oldest, std::size_t blocks);
   bool goes_with(std::shared_ptr<const SealedList>& list, const Sealed& oldest, std::uint64_t prefix);
   void give_up(const SealedPtr& sealed, std::uint64_t removed);
@@ -148,6 +149,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
     std::uint64_t removed = 0;
   };
   Counting counting_;
+  std::set<SegmentId> mended_;  // the housekeeper's thread: whose damaged index file was written anew
 
   std::mutex house_mutex_;
   std::condition_variable house_wake_;

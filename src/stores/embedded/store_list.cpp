@@ -3,6 +3,7 @@
 
 #include "base/hex.hpp"
 #include "core/transition.hpp"
+#include "stores/embedded/scanned_index.hpp"
 #include "stores/embedded/store_impl.hpp"
 
 namespace onceward::embedded {
@@ -33,7 +34,7 @@ std::optional<Scope> scope_from_hex(std::string_view text) {
 // Walks one sealed index in order, a block at a time.
 class IndexWalk {
  public:
-  IndexWalk(SealedPtr sealed, std::uint64_t first) : sealed_(std::move(sealed)) {
+  IndexWalk(SealedPtr sealed, std::uint64_t first) : sealed_(std::move(sealed)), reader_(*sealed_) {
     block_ = sealed_->index.block_for(first);
     for (load(); !at_end() && prefix() < first;) next();
   }
@@ -42,18 +43,24 @@ class IndexWalk {
   void next() {
     if (++at_ >= entries_.size()) load();
   }
+  const IndexReader& reader() const { return reader_; }
+  std::uint64_t passed_over() const { return passed_over_; }  // entries that nobody can read
 
  private:
-  // A damaged block is passed over here; a lookup of what is in it goes round the index.
   void load() {
     entries_.clear();
     at_ = 0;
-    while (entries_.empty() && block_ < sealed_->index.blocks()) {
-      if (Result<std::vector<IndexEntry>> loaded = sealed_->index.block(block_++))
+    for (; entries_.empty() && block_ < sealed_->index.blocks(); ++block_) {
+      if (Result<std::vector<IndexEntry>> loaded = reader_.block(block_)) {
         entries_ = std::move(*loaded);
+      } else {
+        passed_over_ += sealed_->index.entries_in(block_);
+      }
     }
   }
   SealedPtr sealed_;
+  IndexReader reader_;
+  std::uint64_t passed_over_ = 0;
   std::size_t block_ = 0;
   std::vector<IndexEntry> entries_;
   std::size_t at_ = 0;
@@ -68,8 +75,7 @@ void keep_smallest(std::vector<std::uint64_t>& values, std::size_t count) {
 }  // namespace
 
 // The next prefixes that the store has anything of, in order.
-std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count,
-                                                    bool open_only) const {
+std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count, bool open_only) {
   std::vector<std::uint64_t> found;
   const std::shared_ptr<const SealedList> before = sealed_list();
   for (const Shard& shard : shards_) {
@@ -114,8 +120,23 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
     walk->next();
     if (!walk->at_end()) next.push(walk);
   }
+  for (const IndexWalk& walk : walks) {
+    passed_over_ += walk.passed_over();
+    mend_index(walk.reader());
+  }
   keep_smallest(found, count);
   return found;
+}
+
+// The next to open the store finds the index whole. Whoever has it open goes round its damage until then.
+void StoreImpl::mend_index(const IndexReader& reader) {
+  const Sealed& sealed = reader.sealed();
+  if (!reader.scanned() || mended_.contains(sealed.segment->id())) return;
+  IndexSummary summary = sealed.index.summary();
+  summary.last_gone_at = {};
+  summary.removals = 0;
+  const std::string path = index_path(folder_, sealed.segment->id());
+  if (SealedIndex::write(ops_, path, summary, *reader.scanned())) mended_.insert(sealed.segment->id());
 }
 
 // Every record of this prefix as it stands, synced, unsettled; newest states only.

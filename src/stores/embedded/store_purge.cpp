@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/transition.hpp"
+#include "stores/embedded/scanned_index.hpp"
 #include "stores/embedded/store_impl.hpp"
 
 namespace onceward::embedded {
@@ -221,15 +222,18 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
   if (cursor->segment != oldest->segment->id()) cursor = OldestCursor{oldest->segment->id(), 0, 0};
   const std::size_t blocks = std::max<std::size_t>(request.chunk / SealedIndex::block_entries, 1);
   if (is_wholly_gone(*oldest, now)) return count_gone(oldest, blocks);
-  if (cursor->block == 0 && !is_worth_cleaning(*list, now)) return purge_recent(request, now);
+  IndexReader index(*oldest);
+  const bool goes_on = cursor->block != 0 || is_worth_cleaning(*list, index, now);
+  mend_index(index);
+  if (!goes_on) return purge_recent(request, now);
   WriteGroup group;
   Cleaning cleaning{list, *oldest, request, now, group, reply, cursor->removed};
   bool complete = true;
   const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), cursor->block + blocks);
   for (std::size_t number = cursor->block; number < end && complete; ++number) {
-    const Result<std::vector<IndexEntry>> entries = oldest->index.block(number);
+    const Result<std::vector<IndexEntry>> entries = index.block(number);
     if (!entries) {
-      complete = false;  // a damaged index is rebuilt when the store is opened next
+      complete = false;  // the segment cannot be read either: it goes when all that it holds is past its time
       break;
     }
     for (const IndexEntry& entry : *entries) {
@@ -255,9 +259,10 @@ Result<PurgeReply> StoreImpl::count_gone(const SealedPtr& oldest, std::size_t bl
   if (counting_.segment != oldest->segment->id()) counting_ = {oldest->segment->id(), 0, 0};
   const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), counting_.block + blocks);
   std::shared_ptr<const SealedList> list = sealed_list();
+  IndexReader index(*oldest);
   for (; counting_.block < end; ++counting_.block) {
-    const Result<std::vector<IndexEntry>> entries = oldest->index.block(counting_.block);
-    if (!entries) continue;  // damaged: what was in it goes uncounted
+    const Result<std::vector<IndexEntry>> entries = index.block(counting_.block);
+    if (!entries) continue;  // what was in it goes uncounted
     for (const IndexEntry& entry : *entries) {
       if (entry.is_record() && goes_with(list, *oldest, entry.prefix)) ++counting_.removed;
     }
@@ -401,11 +406,11 @@ bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
 
 // Copying costs writing what lives; it pays when that is less than half of the segment, or less than
 // what dead segments behind it would free.
-bool StoreImpl::is_worth_cleaning(const SealedList& list, Timestamp now) const {
+bool StoreImpl::is_worth_cleaning(const SealedList& list, IndexReader& index, Timestamp now) const {
   const Sealed& oldest = *list.back();
   std::uint64_t live_bytes = 0;
   for (std::size_t number = 0; number < oldest.index.blocks(); ++number) {
-    const Result<std::vector<IndexEntry>> entries = oldest.index.block(number);
+    const Result<std::vector<IndexEntry>> entries = index.block(number);
     if (!entries) return false;
     for (const IndexEntry& entry : *entries) {
       if (entry.state == removed_state || entry.gone_at <= now) continue;
