@@ -54,6 +54,31 @@ TEST(KafkaSource, puts_dead_letters_into_a_topic_of_their_own_and_says_why) {
   EXPECT_EQ(letters[0].header("x-onceward-error"), "no");
 }
 
+// The group expels a member that does not ask for so long.
+TEST(KafkaSource, takes_nothing_while_there_is_no_room_and_remains_a_member) {
+  KafkaCluster cluster;
+  cluster.topic("orders");
+  put(cluster, {"a", "b", "c"});
+  KafkaOptions options = *kafka_options(*parse_broker_url(cluster.url("orders")), {});
+  for (const char* limit : {"max.poll.interval.ms", "session.timeout.ms"})
+    options.settings.emplace_back(limit, "6000");
+  const auto source = make_kafka_source(options, "g", "orders.dead");
+  ASSERT_TRUE(source->connect());
+  ASSERT_EQ(take(*source, 1).size(), 1u);
+  const WakeUp wake;
+  const MonoTime end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (std::chrono::steady_clock::now() < end) {
+    const Result<std::vector<Message>> none = source->receive(0, wake, end);
+    ASSERT_TRUE(none) << none.error().message;
+    ASSERT_TRUE(none->empty());
+  }
+  const std::vector<Message> rest = take(*source, 2);
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].id, "b");
+  EXPECT_EQ(rest[1].id, "c");
+  EXPECT_TRUE(is_silent(*source));
+}
+
 TEST(KafkaSource, refuses_a_url_that_says_too_little) {
   EXPECT_EQ(make_source({"kafka://h?group=g", "", 1}).error().message, "kafka://…: the topic is missing");
   EXPECT_EQ(make_source({"kafka://h/t", "", 1}).error().message, "kafka://…: ?group=NAME is missing");

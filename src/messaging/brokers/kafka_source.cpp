@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
+#include <optional>
 
 #include "messaging/brokers/kafka_publisher.hpp"
 #include "messaging/brokers/offset_tracker.hpp"
@@ -72,13 +74,13 @@ class KafkaSource final : public MessageSource {
 
   Result<Done> connect() override {
     leave();
-    std::vector<std::pair<std::string, std::string>> settings = options_.settings;
-    settings.insert(settings.end(), {{"group.id", group_},
-                                     {"client.id", "onceward"},
-                                     {"enable.auto.commit", "false"},
-                                     {"enable.auto.offset.store", "false"},
-                                     {"auto.offset.reset", "earliest"},
-                                     {"max.poll.interval.ms", "600000"}});
+    std::vector<std::pair<std::string, std::string>> settings = {{"group.id", group_},
+                                                                 {"client.id", "onceward"},
+                                                                 {"enable.auto.commit", "false"},
+                                                                 {"enable.auto.offset.store", "false"},
+                                                                 {"auto.offset.reset", "earliest"},
+                                                                 {"max.poll.interval.ms", "600000"}};
+    settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
     Result<KafkaConf> conf = kafka_conf(settings);
     if (!conf) return conf.error();
     rd_kafka_conf_set_opaque(conf->get(), this);
@@ -100,13 +102,8 @@ class KafkaSource final : public MessageSource {
   Result<std::vector<Message>> receive(std::size_t limit, const WakeUp& wake, MonoTime deadline) override {
     std::vector<Message> messages;
     for (;;) {
-      while (messages.size() < limit) {
-        arrived_.clear();
-        Result<std::optional<Message>> message = next();
-        if (!message) return message.error();
-        if (!*message) break;
-        messages.push_back(std::move(**message));
-      }
+      const Result<Done> had_its_turn = limit > 0 ? take(limit, messages) : turn_without_room();
+      if (!had_its_turn) return had_its_turn.error();
       if (!messages.empty() || now() >= deadline || wait(wake, limit > 0, deadline)) return messages;
     }
   }
@@ -143,6 +140,9 @@ class KafkaSource final : public MessageSource {
     rd_kafka_consumer_close(consumer_.get());  // commits in the background end first
     consumer_.reset();
     partitions_.clear();
+    full_since_.reset();
+    paused_ = false;
+    early_.clear();
   }
 
  private:
@@ -160,9 +160,56 @@ class KafkaSource final : public MessageSource {
     if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
       for (int i = 0; i < list->cnt; ++i) source.partitions_[list->elems[i].partition].life = source.life_;
       rd_kafka_assign(consumer, list);
+      if (source.paused_) rd_kafka_pause_partitions(consumer, list);
     } else {
       rd_kafka_assign(consumer, nullptr);
     }
+  }
+
+  Result<Done> take(std::size_t limit, std::vector<Message>& messages) {
+    full_since_.reset();
+    if (paused_) {
+      if (Result<Done> resumed = pause(false); !resumed) return resumed;
+    }
+    while (!early_.empty() && messages.size() < limit) {
+      messages.push_back(std::move(early_.front()));
+      early_.pop_front();
+    }
+    while (messages.size() < limit) {
+      arrived_.clear();
+      Result<std::optional<Message>> message = next();
+      if (!message) return message.error();
+      if (!*message) break;
+      messages.push_back(std::move(**message));
+    }
+    return Done{};
+  }
+
+  // The group expels a member that does not ask any more, and without our turns nobody can join or leave it.
+  // So we ask, and want nothing. Not at once: what the library has fetched ahead is thrown away by it.
+  Result<Done> turn_without_room() {
+    if (!full_since_) full_since_ = now();
+    if (now() - *full_since_ < turn_longest) return Done{};
+    if (!paused_) {
+      if (Result<Done> paused = pause(true); !paused) return paused;
+    }
+    for (;;) {
+      Result<std::optional<Message>> message = next();
+      if (!message) return message.error();
+      if (!*message) return Done{};
+      early_.push_back(std::move(**message));
+    }
+  }
+
+  Result<Done> pause(bool on) {
+    const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(partitions_.size())));
+    for (const auto& [number, partition] : partitions_)
+      rd_kafka_topic_partition_list_add(list.get(), options_.topic.c_str(), number);
+    const rd_kafka_resp_err_t done = on ? rd_kafka_pause_partitions(consumer_.get(), list.get())
+                                        : rd_kafka_resume_partitions(consumer_.get(), list.get());
+    if (done) return failed(on ? "pausing" : "resuming", done);
+    paused_ = on;
+    return Done{};
   }
 
   Result<std::optional<Message>> next() {
@@ -199,6 +246,9 @@ class KafkaSource final : public MessageSource {
   std::unique_ptr<rd_kafka_queue_t, FreeList> queue_;
   std::map<std::int32_t, Partition> partitions_;
   std::uint64_t life_ = 0;
+  std::optional<MonoTime> full_since_;  // when there was no room for a message first
+  bool paused_ = false;                 // the library was told so
+  std::deque<Message> early_;           // came all the same
 };
 
 }  // namespace
@@ -210,8 +260,13 @@ Result<std::unique_ptr<MessageSource>> make_kafka_source(const BrokerUrl& addres
   if (kafka->topic.empty()) return Error{Errc::invalid, "kafka://…: the topic is missing"};
   const std::string group = address.option("group").value_or("");
   if (group.empty()) return Error{Errc::invalid, "kafka://…: ?group=NAME is missing"};
-  std::string dead_letter = options.dead_letter.empty() ? kafka->topic + ".dead" : options.dead_letter;
-  return std::unique_ptr<MessageSource>(std::make_unique<KafkaSource>(std::move(*kafka), group, dead_letter));
+  const std::string dead_letter = options.dead_letter.empty() ? kafka->topic + ".dead" : options.dead_letter;
+  return make_kafka_source(std::move(*kafka), group, dead_letter);
+}
+
+std::unique_ptr<MessageSource> make_kafka_source(KafkaOptions options, const std::string& group,
+                                                 const std::string& dead_letter) {
+  return std::make_unique<KafkaSource>(std::move(options), group, dead_letter);
 }
 
 }  // namespace onceward::messaging

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "messaging/brokers/broker_url.hpp"
+#include "messaging/brokers/kafka_options.hpp"
 #include "messaging/brokers/message_source.hpp"
 
 namespace onceward::messaging {
 
 Result<std::unique_ptr<MessageSource>> make_kafka_source(const BrokerUrl& address,
                                                          const SourceOptions& options);
+std::unique_ptr<MessageSource> make_kafka_source(KafkaOptions options, const std::string& group,
+                                                 const std::string& dead_letter);
 
 }  // namespace onceward::messaging
