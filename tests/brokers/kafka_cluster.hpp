@@ -42,12 +42,12 @@ class KafkaCluster {
     rd_kafka_mock_topic_create(cluster_, name.c_str(), partitions, 1);
   }
 
-  // The first `count` messages of the topic's only partition, or fewer when they do not come.
-  std::vector<KafkaRead> read(const std::string& name, std::size_t count, Duration limit = Duration(20'000)) {
-    Result<KafkaConf> conf = kafka_conf({{"bootstrap.servers", servers()}, {"group.id", "reader"}});
-    KafkaHandle reader = std::move(*kafka_open(RD_KAFKA_CONSUMER, std::move(*conf)));
+  // The first `count` messages of a partition, or fewer when they do not come.
+  std::vector<KafkaRead> read(const std::string& name, std::size_t count, std::int32_t partition = 0,
+                              Duration limit = Duration(20'000)) {
+    const KafkaHandle reader = member("reader");
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, name.c_str(), 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_topic_partition_list_add(list, name.c_str(), partition)->offset = RD_KAFKA_OFFSET_BEGINNING;
     rd_kafka_assign(reader.get(), list);
     rd_kafka_topic_partition_list_destroy(list);
     std::vector<KafkaRead> messages;
@@ -62,11 +62,20 @@ class KafkaCluster {
     return messages;
   }
 
+  // How many messages a partition has.
+  std::int64_t length(const std::string& name, std::int32_t partition) {
+    const KafkaHandle asker = member("asker");
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+    rd_kafka_query_watermark_offsets(asker.get(), name.c_str(), partition, &first, &end, 10'000);
+    rd_kafka_consumer_close(asker.get());
+    return end;
+  }
+
   // Where a member of the group that joins now would begin. It is asked for rather than tried: the mock lets
   // nobody into a group that everybody has left.
   std::int64_t committed(const std::string& group, const std::string& name) {
-    Result<KafkaConf> conf = kafka_conf({{"bootstrap.servers", servers()}, {"group.id", group}});
-    const KafkaHandle asker = std::move(*kafka_open(RD_KAFKA_CONSUMER, std::move(*conf)));
+    const KafkaHandle asker = member(group);
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, name.c_str(), 0);
     rd_kafka_committed(asker.get(), list, 10'000);
@@ -77,6 +86,11 @@ class KafkaCluster {
   }
 
  private:
+  KafkaHandle member(const std::string& group) const {
+    Result<KafkaConf> conf = kafka_conf({{"bootstrap.servers", servers()}, {"group.id", group}});
+    return std::move(*kafka_open(RD_KAFKA_CONSUMER, std::move(*conf)));
+  }
+
   static KafkaRead taken(const rd_kafka_message_t& message) {
     KafkaRead read{{static_cast<const char*>(message.key), message.key_len},
                    {static_cast<const char*>(message.payload), message.len},

@@ -10,7 +10,9 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "servers"))
 
+import kafka_server  # noqa: E402
 import postgres_server  # noqa: E402
+import rabbitmq_server  # noqa: E402
 import redis_server  # noqa: E402
 
 from support import onceward as process  # noqa: E402
@@ -96,6 +98,24 @@ def redis(tmp_path_factory):
 def postgres():
     with postgres_server.running() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq(tmp_path_factory):
+    broker = rabbitmq_server.start(tmp_path_factory.mktemp("rabbitmq"))
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka():
+    """The mock cluster that is built beside the proxy."""
+    program = os.path.join(os.path.dirname(process.binary()), "kafka_server")
+    if not os.access(program, os.X_OK):
+        pytest.skip(f"no mock cluster at {program}")
+    cluster = kafka_server.Cluster(program)
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 """`onceward consume`: a message is handled once, however often it comes and whatever ends in between. Effects are counted at
-the service; every test runs on RabbitMQ and on Redis Streams."""
+the service. What is promised is tested with every broker and every store; the rest on RabbitMQ and Redis Streams."""
 
 import signal
 import threading
@@ -7,7 +7,6 @@ import uuid
 
 import pytest
 
-import rabbitmq_server
 import redis_server
 from ports import free_port
 from support import onceward
@@ -15,25 +14,39 @@ from support.behaviours import Hold, answer, in_turn
 from support.consuming import Consume, consumer
 from support.failpoints import arm, needs_failpoints
 from support.onceward import metric_sum
-from support.queues import RabbitQueue, RedisStream, wait_for_dead
+from support.queues import KafkaTopic, RabbitQueue, RedisStream, wait_for_dead
 from support.waiting import PATIENCE, eventually, holds_for
 
 HANDLED = answer(200, body=b"{}")
 
 
-@pytest.fixture(scope="session")
-def rabbitmq(tmp_path_factory):
-    broker = rabbitmq_server.start(tmp_path_factory.mktemp("rabbitmq"))
-    yield broker
-    broker.stop()
+QUEUES = {"rabbitmq": RabbitQueue, "redis": RedisStream, "kafka": KafkaTopic}
+# What a broker does and what a store does have nothing to do with each other: each is there with each kind of the other.
+PLACES = [("rabbitmq", "file"), ("rabbitmq", "redis"), ("rabbitmq", "postgres"), ("redis", "memory"), ("redis", "redis"),
+          ("redis", "postgres"), ("kafka", "file"), ("kafka", "postgres")]
+
+
+def on(places):
+    return pytest.mark.parametrize("queue, store", places, indirect=True)
+
+
+everywhere = on(PLACES)
+on_shared_stores = on([place for place in PLACES if place[1] in ("redis", "postgres")])
+on_stores_that_last = on([place for place in PLACES if place[1] != "memory"])
 
 
 @pytest.fixture(params=["rabbitmq", "redis"])
 def queue(request):
     """A queue of the test's own on a shared broker."""
-    broker = request.getfixturevalue(request.param)
-    make = RabbitQueue if request.param == "rabbitmq" else RedisStream
-    return make(broker, f"orders-{uuid.uuid4().hex[:8]}")
+    return QUEUES[request.param](request.getfixturevalue(request.param), f"orders-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+def store(request):
+    """What `consume` takes; records of other tests are of other consumers."""
+    if request.param not in ("redis", "postgres"):
+        return request.param
+    return request.getfixturevalue(request.param).url
 
 
 @pytest.fixture
@@ -63,8 +76,9 @@ def settled(process, queue, group="workers"):
     return queue.left(group) == 0
 
 
-def test_a_message_that_comes_ten_times_is_handled_once(queue, service, consume):
-    process = consume(consumer(queue, service))
+@everywhere
+def test_a_message_that_comes_ten_times_is_handled_once(queue, store, service, consume):
+    process = consume(consumer(queue, service), store=store)
     for _ in range(10):
         queue.put("order-1")
     queue.put("order-2")
@@ -80,46 +94,50 @@ def test_a_message_that_comes_ten_times_is_handled_once(queue, service, consume)
     assert settled(process, queue)
 
 
-def test_ten_copies_at_once_across_two_sidecars_are_handled_once(queue, service, consume, redis):
+@on_shared_stores
+def test_ten_copies_at_once_across_two_sidecars_are_handled_once(queue, store, service, consume):
     hold = Hold(then=HANDLED)
     service.default = hold
-    prefix = uuid.uuid4().hex[:8]
-    store = f"{redis.url}?prefix={prefix}:"
-    both = [consume(consumer(queue, service, concurrency=5), store=store) for _ in range(2)]
+    # Copies with one key are in one partition, which only one member of a group reads: with Kafka each has all of them.
+    groups = ["workers", "others"] if queue.kind == "kafka" else ["workers", "workers"]
+    both = [consume(consumer(queue, service, group, name=queue.name, concurrency=5), store=store) for group in groups]
     for _ in range(10):
         queue.put("order-1")
     assert hold.reached.wait(PATIENCE)
-    holds_for(lambda: len(service.requests) == 1, 1.0)
+    holds_for(lambda: len(service.requests) == 1, 0.5)
     hold.release()
-    eventually(lambda: queue.left() == 0)
-    assert len(service.requests) == 1
-    assert all(settled(process, queue) for process in both)
+    for group in groups:
+        eventually(lambda: queue.left(group) == 0)
+    assert all(settled(process, queue, group) for process, group in zip(both, groups))
     assert len(service.requests) == 1
     assert queue.dead() == []
 
 
-def test_the_same_id_under_another_consumer_name_is_handled_by_both(queue, service, consume):
+@everywhere
+def test_the_same_id_under_another_consumer_name_is_handled_by_both(queue, store, service, consume):
     if queue.kind == "rabbitmq":
         other = RabbitQueue(queue.broker, queue.name + "-too")
         groups = ("workers", "workers")
     else:
         other, groups = queue, ("billing", "shipping")
-    process = consume(consumer(queue, service, groups[0], name="billing"),
-                      consumer(other, service, groups[1], name="shipping"))
+    names = [f"{queue.name}-{task}" for task in ("billing", "shipping")]
+    process = consume(consumer(queue, service, groups[0], name=names[0]),
+                      consumer(other, service, groups[1], name=names[1]), store=store)
     for each in {queue.name: queue, other.name: other}.values():
         each.put("order-1")
         each.put("order-1")
     eventually(lambda: len(service.requests) == 2)
-    assert {request.headers.get("Onceward-Consumer") for request in service.requests} == {"billing", "shipping"}
+    assert {request.headers.get("Onceward-Consumer") for request in service.requests} == set(names)
     assert len({request.operation_id for request in service.requests}) == 2
     eventually(lambda: other.left(groups[1]) == 0)
     assert settled(process, queue, groups[0])
     assert len(service.requests) == 2
 
 
-def test_a_handler_that_fails_is_tried_again_and_then_the_message_is_a_dead_letter(queue, service, consume):
+@everywhere
+def test_a_handler_that_fails_is_tried_again_and_then_the_message_is_a_dead_letter(queue, store, service, consume):
     service.default = answer(500, body=b"no")
-    process = consume(consumer(queue, service, attempts=3))
+    process = consume(consumer(queue, service, attempts=3), store=store)
     queue.put("order-1", headers={"shop": "north"})
     [(id, headers, body)] = wait_for_dead(queue)
     assert id == "order-1" and body == {"order": "order-1"}
@@ -176,18 +194,26 @@ def kills(process_of):
     return behave
 
 
-def test_killed_after_the_effect_the_message_is_not_handled_again(queue, service, consume):
+def successor(queue):
+    """The group of a sidecar that takes over. The mock of Kafka gives the partitions of a member that died to nobody, so
+    there it is another group, which begins at the beginning; the consumer, by which duplicates are told, is the same."""
+    return "successors" if queue.kind == "kafka" else "workers"
+
+
+@on_stores_that_last
+def test_killed_after_the_effect_the_message_is_not_handled_again(queue, store, service, consume):
     running = []
     service.default = kills(lambda: running[0])
-    running.append(consume(consumer(queue, service), folder="one"))
+    rules = {"name": queue.name, "lease": "1s"}
+    running.append(consume(consumer(queue, service, **rules), folder="one", store=store))
     queue.put("order-1")
     assert service.default.done.wait(PATIENCE)
     service.default = HANDLED
-    again = consume(consumer(queue, service), folder="one")
+    again = consume(consumer(queue, service, successor(queue), **rules), folder="one", store=store)
     [(_, headers, _)] = wait_for_dead(queue)
     assert headers["x-onceward-reason"] == "unknown"
     assert service.requests[0].operation_id in headers["x-onceward-error"]
-    assert settled(again, queue)
+    assert settled(again, queue, successor(queue))
     assert len(service.requests) == 1
 
 
@@ -208,15 +234,16 @@ def test_under_forward_it_is_handled_again_by_the_same_operation(queue, service,
 
 
 @needs_failpoints
-def test_killed_after_the_outcome_was_stored_the_message_is_acknowledged_without_the_service(queue, service, consume):
-    entry = consumer(queue, service)
-    first = consume(entry, folder="one", env=arm("complete.after:kill@1"))
+@on_stores_that_last
+def test_killed_after_the_outcome_was_stored_the_message_is_acknowledged_without_the_service(queue, store, service, consume):
+    first = consume(consumer(queue, service, name=queue.name), folder="one", store=store, env=arm("complete.after:kill@1"))
     queue.put("order-1")
     eventually(lambda: first.process.poll() is not None)
     first.process = None
-    again = consume(entry, folder="one")
-    eventually(lambda: queue.left() == 0)
-    assert settled(again, queue)
+    group = successor(queue)
+    again = consume(consumer(queue, service, group, name=queue.name), folder="one", store=store)
+    eventually(lambda: queue.left(group) == 0)
+    assert settled(again, queue, group)
     assert len(service.requests) == 1
     assert queue.dead() == []
 
@@ -247,6 +274,37 @@ def test_sigterm_lets_the_message_at_work_end(queue, service, consume):
     assert process.ended_with() == 0
     assert [request.key for request in service.requests] == ["order-1"]
     eventually(lambda: queue.left() == 1, what="the other one to be given back")
+
+
+def test_sighup_brings_other_consumers_and_a_bad_file_changes_nothing(redis, service, consume):
+    orders, refunds = [RedisStream(redis, f"{name}-{uuid.uuid4().hex[:8]}") for name in ("orders", "refunds")]
+    hold = Hold(then=HANDLED)
+    service.default = hold
+    process = consume(consumer(orders, service, concurrency=1))
+    orders.put("order-1")
+    assert hold.reached.wait(PATIENCE)
+    process.write_config('{"consumers": [{"from": "nowhere"}]}')
+    process.reload()
+    assert "the old rules stay in force" in process.logs()
+    service.default = HANDLED
+    process.config["consumers"] = [consumer(orders, service) | {"to": f"POST {service.url}/other"}, consumer(refunds, service)]
+    process.write_config()
+    reloads = process.reloads_ended()
+    process.signal(signal.SIGHUP)  # which waits for the message at work
+    orders.put("order-2")
+    refunds.put("refund-1")
+    hold.release()
+    eventually(lambda: process.reloads_ended() > reloads, what=process.logs)
+    eventually(lambda: len(service.requests) == 3)
+    assert {request.key: request.target for request in service.requests} == {
+        "order-1": "/handle", "order-2": "/other", "refund-1": "/handle"}
+    eventually(lambda: orders.left() == 0 and refunds.left() == 0)
+    process.write_config('{"consumers": []}')
+    process.reload()
+    orders.put("order-1")
+    orders.put("order-3")
+    eventually(lambda: len(service.of_key("order-3")) == 1)
+    assert settled(process, orders) and len(service.requests) == 4
 
 
 def test_a_broker_that_restarts_is_found_again(request, service, consume, tmp_path):

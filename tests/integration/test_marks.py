@@ -142,12 +142,13 @@ def test_an_operator_who_says_that_it_happened_keeps_the_fact(marked, upstream, 
     duplicate_of(marked.post("/pay", key=key + "-2", json=order), lost)
 
 
-def test_the_fact_outlives_the_record(marked, key, order):
+def test_the_fact_outlives_the_record(marked, upstream, key, order):
     first = expect.first_answer(marked.post("/pay-brief", key=key, json=order))
     gone = f"/v1/records/{first.operation_id}"
     eventually(lambda: marked.api(gone).status == 404, every=0.05, what="the record to end")
     duplicate_of(marked.post("/pay-brief", key=key, json=order), first)
     duplicate_of(marked.post("/pay-brief", key=key + "-2", json=order), first)
+    assert upstream.effects(key) == 1 and upstream.effects(key + "-2") == 0
 
 
 def test_after_its_time_the_fact_may_come_true_again(marked, key, order):

@@ -5,13 +5,14 @@ import collections
 import hashlib
 import hmac
 import json
+import signal
 import threading
 
 import pytest
 
 from support import expect
 from support.api import Api, new_key
-from support.behaviours import answer, reset
+from support.behaviours import Hold, answer, reset
 from support.onceward import RefusedToStart, metric_sum, run
 from support.upstream import Upstream
 from support.waiting import eventually, holds_for
@@ -229,6 +230,28 @@ def test_two_proxies_on_one_store_send_every_event_once(request, tell, receiver,
     assert {one: count for one, count in told(receiver).items() if count != 1 and one in wanted} == {}
     # Who holds a partition sends what either of them wrote to it; how they share the partitions is chance.
     assert sum(counted(proxy, "sent") for proxy in proxies) >= 50
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgres"])
+def test_a_relay_that_was_away_too_long_writes_nothing_down(request, empty_store, tell, receiver, key, kind):
+    """Its partition is another's by then, and what it had begun is the other's to send."""
+    url = f"{request.getfixturevalue(kind).url}?prefix={key}:" if kind == "redis" else empty_store(kind)
+    first, hold = tell(url), Hold(then=answer(204))
+    receiver.default = hold
+    wanted = event_id(first.post(key=key))
+    hold.wait_reached()
+    first.signal(signal.SIGSTOP)
+    receiver.default = answer(204)
+    second = tell(url)
+    arrived(receiver, wanted, count=2)
+    eventually(lambda: is_quiet(second), what="nothing pending")
+    hold.release()
+    first.signal(signal.SIGCONT)
+    other = event_id(first.post(key=f"{key}-other"))
+    arrived(receiver, other)
+    eventually(lambda: is_quiet(first), what="nothing pending")
+    assert told(receiver) == {wanted: 2, other: 1}
+    assert counted(first, "sent") + counted(second, "sent") == 2, "each was settled once"
 
 
 def test_what_was_committed_just_before_the_end_is_sent_before_it(tell, receiver, key):

@@ -80,13 +80,20 @@ class Broker:
                 self.mapper = subprocess.Popen(["epmd"], env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
             self.process = subprocess.Popen([_PROGRAM], env=environment, cwd=self.folder, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL)
+        try:
+            self._wait_until_up()
+        except AssertionError:
+            self.stop()
+            raise
+        return self
+
+    def _wait_until_up(self):
         end = time.monotonic() + _UP_WITHIN
         while not _speaks_amqp(self.port):
             text = (self.folder / "log").read_text()[-3000:]
             assert self.process.poll() is None, text
             assert time.monotonic() < end, f"no broker within {_UP_WITHIN} s: {text}"
             time.sleep(0.1)
-        return self
 
     def kill(self):
         """The node alone, without a word; start() brings it back with what it had made durable."""

@@ -188,6 +188,38 @@ TEST_P(Crash, InsideTheCallersOwnTransactionLeavesAllOrNothing) {
   EXPECT_EQ(crashes.everything, 1);
 }
 
+// Killed before it could acknowledge, it gets the message again, and handles it if and only if it had not.
+TEST_P(Crash, OfAConsumerAtAnyStepLeavesAMessageHandledOrNot) {
+  const std::unique_ptr<Shop> shop = GetParam().open();
+  const api::TransactionalCommands commands = std::move(*api::TransactionalCommands::make({}));
+  const auto consume = [&](Counter& counter, const std::string& id, Fate& fate) {
+    const Outcome outcome =
+        counter.consume(commands, "billing", {.id = id, .payload = "{}"}, [&](const Ticket&) {
+          fate.moment();
+          counter.order(id);
+          fate.moment();
+          return Effect::succeeded("").emit(id, "{}");
+        });
+    fate.moment();
+    return outcome.kind;
+  };
+  int handled = 0;
+  for (int moment = 1; moment <= 3; ++moment) {
+    const std::string id = "message-" + std::to_string(moment) + ".";
+    EXPECT_TRUE(dies([&] {
+      Fate fate(moment);
+      consume(*shop->open(), id, fate);
+    }));
+    const std::unique_ptr<Counter> counter = shop->open();
+    const bool was_handled = moment == 3;
+    EXPECT_EQ(counter->orders() - handled, was_handled ? 1 : 0) << "moment " << moment;
+    Fate immortal(-1);
+    EXPECT_EQ(consume(*counter, id, immortal), was_handled ? Kind::replayed : Kind::executed);
+    EXPECT_EQ(counter->orders(), ++handled);
+    EXPECT_EQ(count(counter->events(), id), 1);
+  }
+}
+
 TEST(PostgresCrash, AtEveryMessageLeavesAllOrNothing) {
   const std::unique_ptr<Shop> shop = postgres_shop();
   Fate immortal(-1);

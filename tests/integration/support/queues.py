@@ -1,4 +1,5 @@
-"""Queues as `onceward consume` takes from them, with a test's own hands on them: RabbitMQ and Redis Streams look the same."""
+"""Queues as `onceward consume` takes from them, with a test's own hands on them: RabbitMQ, Redis Streams and Kafka look the
+same."""
 
 import json
 
@@ -86,6 +87,35 @@ class RedisStream:
 
     def _json(self, *words):
         return json.loads(redis_server.cli(self.port, *words, arguments=("--json",)))
+
+
+class KafkaTopic:
+    kind = "kafka"
+
+    def __init__(self, cluster, name):
+        self.cluster, self.name = cluster, name
+        self._letters_taken = 0
+        cluster.make(name)
+        cluster.make(name + ".dead")
+
+    def url(self, group="workers"):
+        return self.cluster.url(self.name) + f"?group={self._named(group)}"
+
+    def put(self, id, body=None, headers=None):
+        self.cluster.put(self.name, id, json.dumps(body if body is not None else {"order": id}), headers=headers)
+
+    def dead(self):
+        """What has come since it was asked for last: a topic keeps everything."""
+        letters = self.cluster.read(self.name + ".dead")[self._letters_taken:]
+        self._letters_taken += len(letters)
+        return [(letter["headers"].pop("id"), letter["headers"], json.loads(letter["body"])) for letter in letters]
+
+    def left(self, group="workers"):
+        """Not acknowledged."""
+        return len(self.cluster.read(self.name)) - max(0, self.cluster.committed(self._named(group), self.name))
+
+    def _named(self, group):
+        return f"{group}-{self.name}"  # groups of one cluster are told apart by their names alone
 
 
 def wait_for_dead(queue, count=1, within=PATIENCE):
