@@ -1,6 +1,7 @@
 // `onceward consume`: the queue sidecar, until told to stop.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -28,6 +29,14 @@ std::vector<NamedValue> flags_of(const ConsumeOptions& options) {
   return flags;
 }
 
+std::expected<Config, ConfigErrors> load(const ConsumeOptions& options) {
+  std::expected<Config, ConfigErrors> config = load_usable_config(options.config_file, flags_of(options));
+  // `serve` may run from the same file beside us, and has that address unless told otherwise.
+  const bool is_default = config && config->api.listen == Config{}.api.listen && config->api.socket.empty();
+  if (!options.api && is_default) config->api.listen.reset();
+  return config;
+}
+
 void print_ready(const ConsumeRuntime& runtime, bool json) {
   std::string names;
   for (const auto& consumer : runtime.consumers()) {
@@ -48,14 +57,24 @@ void print_ready(const ConsumeRuntime& runtime, bool json) {
   std::fflush(stdout);
 }
 
-// Until every broker is there or a signal comes; true: a signal.
-bool wait_until_ready(const ConsumeRuntime& runtime, const sigset_t& signals) {
+// The next of the signals, or 0 when a moment has passed.
+int next_signal(const sigset_t& signals, bool for_ever) {
   constexpr timespec moment{0, 20'000'000};
-  while (!runtime.is_ready()) {
-    const int signal = sigtimedwait(&signals, nullptr, &moment);
-    if (signal == SIGTERM || signal == SIGINT) return true;
+  return std::max(0, for_ever ? sigwaitinfo(&signals, nullptr) : sigtimedwait(&signals, nullptr, &moment));
+}
+
+void run_until_told_to_end(ConsumeRuntime& runtime, const ConsumeOptions& options, const sigset_t& signals,
+                           Log& log) {
+  for (bool was_ready = false;;) {
+    if (!was_ready && runtime.is_ready()) {
+      was_ready = true;
+      print_ready(runtime, options.json);
+      notify_service_manager("READY=1");
+    }
+    const int signal = next_signal(signals, was_ready);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP) reload(runtime, load(options), log);
   }
-  return false;
 }
 
 int consume(const Config& config, const ConsumeOptions& options, const sigset_t& signals) {
@@ -64,25 +83,16 @@ int consume(const Config& config, const ConsumeOptions& options, const sigset_t&
            .format = choose_log_format(STDERR_FILENO, options.json)});
   ConsumeRuntime runtime(config, log);
   if (const Result<Done> started = runtime.start(); !started) return tell_start_failure(started.error(), log);
-  if (!wait_until_ready(runtime, signals)) {
-    print_ready(runtime, options.json);
-    notify_service_manager("READY=1");
-    for (int signal = 0; signal != SIGTERM && signal != SIGINT;) {
-      sigwait(&signals, &signal);
-      if (signal == SIGHUP) log.warning("consume reads its configuration at its start only");
-    }
-  }
+  run_until_told_to_end(runtime, options, signals, log);
   return drain_and_end(runtime, log);
 }
 
 int run_consume(const ConsumeOptions& options) {
   const sigset_t signals = take_signals();
-  std::optional<Config> config = load_usable_config(options.config_file, flags_of(options));
-  if (!config) return exit_usage;
-  // `serve` may run from the same file beside us, and has that address unless told otherwise.
-  const bool is_default = config->api.listen == Config{}.api.listen && config->api.socket.empty();
-  if (!options.api && is_default) config->api.listen.reset();
-  return consume(*config, options, signals);
+  const std::expected<Config, ConfigErrors> config = load(options);
+  if (config) return consume(*config, options, signals);
+  print_errors(config.error());
+  return exit_usage;
 }
 
 }  // namespace
@@ -94,7 +104,7 @@ Command consume_command() {
           .details =
               "Runs the `consumers` of the configuration: RabbitMQ, Redis Streams or Kafka. A message is\n"
               "acknowledged after its outcome is durable in the store; duplicates are not posted again.\n"
-              "SIGTERM lets messages at work end, then stops.\n\n"
+              "SIGHUP reloads the consumers. SIGTERM lets messages at work end, then stops.\n\n"
               "Examples:\n"
               "  onceward consume --config onceward.yaml\n"
               "  onceward consume --config onceward.yaml --api 127.0.0.1:9181",

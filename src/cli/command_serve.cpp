@@ -32,26 +32,6 @@ void print_ready(const Runtime& runtime, const Config& config, bool json) {
   std::fflush(stdout);
 }
 
-void reload(Runtime& runtime, const ServeOptions& options, Log& log) {
-  notify_service_manager("RELOADING=1");
-  const std::expected<Config, ConfigErrors> config = load_config_file(options.config_file, options.flags);
-  if (!config) {
-    for (const std::string& message : config.error().messages)
-      log.error("reload refused", {{"reason", message}});
-    log.error("the old rules stay in force");
-  } else if (const std::vector<std::string> missing = unsupported_features(*config); !missing.empty()) {
-    for (const std::string& sentence : missing) log.error("reload refused", {{"reason", sentence}});
-    log.error("the old rules stay in force");
-  } else if (const Result<std::vector<std::string>> kept = runtime.reload(*config); !kept) {
-    log.error("reload refused", {{"reason", kept.error().message}});
-    log.error("the old rules stay in force");
-  } else {
-    for (const std::string& key : *kept) log.warning("needs a restart to change", {{"key", key}});
-    log.info("reloaded");
-  }
-  notify_service_manager("READY=1");
-}
-
 // Each connection is a descriptor; the usual soft limit of 1024 is for programs that use select().
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -74,7 +54,7 @@ int serve(const Config& config, const ServeOptions& options, const sigset_t& sig
     int signal = 0;
     sigwait(&signals, &signal);
     if (signal != SIGHUP) break;
-    reload(runtime, options, log);
+    reload(runtime, load_usable_config(options.config_file, options.flags), log);
   }
   return drain_and_end(runtime, log);
 }
@@ -84,8 +64,10 @@ int serve(const Config& config, const ServeOptions& options, const sigset_t& sig
 int run_serve(const ServeOptions& options) {
   const sigset_t signals = take_signals();
   raise_descriptor_limit();
-  const std::optional<Config> config = load_usable_config(options.config_file, options.flags);
-  return config ? serve(*config, options, signals) : exit_usage;
+  const std::expected<Config, ConfigErrors> config = load_usable_config(options.config_file, options.flags);
+  if (config) return serve(*config, options, signals);
+  print_errors(config.error());
+  return exit_usage;
 }
 
 }  // namespace onceward::cli

@@ -20,6 +20,8 @@ messaging::SourceOptions source_options(const ConsumerConfig& consumer) {
   return {consumer.from, consumer.dead_letter, consumer.concurrency};
 }
 
+const Error no_consumers{Errc::invalid, "the configuration has no `consumers`"};
+
 Error about(const ConsumerConfig& consumer, const Error& error) {
   return {Errc::invalid, "consumer '" + consumer.name + "': " + error.message};
 }
@@ -68,9 +70,7 @@ ConsumeRuntime::ConsumeRuntime(const Config& config, Log& log)
 ConsumeRuntime::~ConsumeRuntime() = default;
 
 Result<Done> ConsumeRuntime::start() {
-  if (config_.consumers.empty()) return Error{Errc::invalid, "the configuration has no `consumers`"};
-  const Result<std::string> secret = read_secret(config_.security.secret_file);
-  if (!secret) return secret.error();
+  if (config_.consumers.empty()) return no_consumers;
   if (Result<Done> checked = check_consumers(config_); !checked) return checked;
   Result<OpenedStore> opened = open_store(config_, clock_);
   if (!opened) return opened.error();
@@ -80,9 +80,9 @@ Result<Done> ConsumeRuntime::start() {
                  {{"reason", state.message}});
   engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
   observer_ = std::make_unique<Observer>(metrics_, log_);
-  for (const ConsumerConfig& consumer : config_.consumers) {
-    if (Result<Done> added = add_consumer(consumer, *secret); !added) return added;
-  }
+  Result<Consumers> made = make_consumers(config_);
+  if (!made) return made.error();
+  consumers_ = std::move(*made);
   api_ = std::make_unique<ApiListener>(
       config_, ApiListener::Context{*opened_.store, clock_, random_, metrics_, log_, engine_->events()});
   if (Result<Done> started = api_->start(lane_.worker, [this] { return readiness(); }); !started)
@@ -94,13 +94,27 @@ Result<Done> ConsumeRuntime::start() {
   return Done{};
 }
 
-Result<Done> ConsumeRuntime::add_consumer(const ConsumerConfig& consumer, const std::string& secret) {
+Result<ConsumeRuntime::Consumers> ConsumeRuntime::make_consumers(const Config& config) {
+  const Result<std::string> secret = read_secret(config.security.secret_file);
+  if (!secret) return secret.error();
+  Consumers consumers;
+  for (const ConsumerConfig& consumer : config.consumers) {
+    Result<std::unique_ptr<sidecar::Consumer>> made = make_consumer(config, consumer, *secret);
+    if (!made) return made.error();
+    consumers.push_back(std::move(*made));
+  }
+  return consumers;
+}
+
+Result<std::unique_ptr<sidecar::Consumer>> ConsumeRuntime::make_consumer(const Config& config,
+                                                                         const ConsumerConfig& consumer,
+                                                                         const std::string& secret) {
   http::UpstreamOptions options;
   options.url = consumer.to.url.origin();
-  options.connect_timeout = config_.upstream.connect_timeout;
+  options.connect_timeout = config.upstream.connect_timeout;
   options.timeout = consumer.timeout;
   options.max_connections = consumer.concurrency;
-  options.tls.ca_file = config_.upstream.ca_file;
+  options.tls.ca_file = config.upstream.ca_file;
   Result<std::unique_ptr<http::Upstream>> service = http::Upstream::make(lane_.worker, options);
   if (!service) return about(consumer, service.error());
   Result<std::unique_ptr<messaging::MessageSource>> source = messaging::make_source(source_options(consumer));
@@ -118,15 +132,59 @@ Result<Done> ConsumeRuntime::add_consumer(const ConsumerConfig& consumer, const 
   rules.pause = consumer.backoff;
   rules.policy = std::make_shared<const Policy>(consumer.policy);
   rules.fingerprint = std::move(*fingerprint);
-  rules.max_response = config_.limits.max_response;
+  rules.max_response = config.limits.max_response;
   rules.secret = secret;
-  rules.hash_keys = config_.security.hash_keys;
+  rules.hash_keys = config.security.hash_keys;
   rules.metrics_index = metrics_.operation(consumer.name);
   const sidecar::SidecarContext context{*engine_, lane_.worker,      clock_,         random_,
                                         log_,     metrics_.shard(0), observer_.get()};
-  consumers_.push_back(std::make_unique<sidecar::Consumer>(context, std::move(rules), std::move(*service),
-                                                           std::move(*source), consumer.concurrency));
-  return Done{};
+  return std::make_unique<sidecar::Consumer>(context, std::move(rules), std::move(*service),
+                                             std::move(*source), consumer.concurrency);
+}
+
+Result<std::vector<std::string>> ConsumeRuntime::reload(const Config& config) {
+  if (config.consumers.empty()) return no_consumers;
+  // Everything that can fail is made first.
+  Result<Consumers> made = make_consumers(config);
+  if (!made) return made.error();
+  std::shared_ptr<const ApiRules> api_rules;
+  if (api_->is_on()) {
+    Result<std::shared_ptr<const ApiRules>> loaded = api_->load_rules(config);
+    if (!loaded) return loaded.error();
+    api_rules = std::move(*loaded);
+  }
+  end_consumers();
+  std::promise<void> changed;
+  lane_.worker.call([&] {
+    for (std::unique_ptr<sidecar::Consumer>& old : consumers_) {
+      if (!old->is_quiet()) retired_.push_back(std::move(old));
+    }
+    consumers_ = std::move(*made);
+    if (api_rules) api_->use(std::move(api_rules));
+    changed.set_value();
+  });
+  changed.get_future().wait();
+  for (const auto& consumer : consumers_) consumer->start();
+  std::vector<std::string> kept;
+  const auto keeps = [&](bool differs, const char* key) {
+    if (differs) kept.emplace_back(key);
+  };
+  keeps(config.store != config_.store, "store");
+  keeps(config.cache != config_.cache, "cache");
+  keeps(config.durability != config_.durability, "durability");
+  keeps(config.api.listen != config_.api.listen, "api.listen");
+  keeps(config.api.socket != config_.api.socket, "api.socket");
+  config_.consumers = config.consumers;
+  return kept;
+}
+
+// Messages at work may end, for as long as their service may take.
+void ConsumeRuntime::end_consumers() {
+  Duration longest{};
+  for (const ConsumerConfig& consumer : config_.consumers) longest = std::max(longest, consumer.timeout);
+  const MonoTime deadline = clock_.mono() + longest + drain_margin;
+  for (const auto& consumer : consumers_) consumer->stop(deadline);
+  for (const auto& consumer : consumers_) consumer->join();
 }
 
 Readiness ConsumeRuntime::readiness() const {
@@ -144,11 +202,7 @@ bool ConsumeRuntime::is_ready() const {
 }
 
 void ConsumeRuntime::drain() {
-  Duration longest{};
-  for (const ConsumerConfig& consumer : config_.consumers) longest = std::max(longest, consumer.timeout);
-  const MonoTime deadline = clock_.mono() + longest + drain_margin;
-  for (const auto& consumer : consumers_) consumer->stop(deadline);
-  for (const auto& consumer : consumers_) consumer->join();
+  end_consumers();
   std::promise<std::size_t> marked;
   std::promise<void> closed;
   lane_.worker.call([&] {
@@ -165,9 +219,9 @@ void ConsumeRuntime::drain() {
 }
 
 bool ConsumeRuntime::is_quiet() const {
-  const bool idle =
-      std::ranges::all_of(consumers_, [](const auto& consumer) { return consumer->is_quiet(); });
-  return idle && engine_->executions() == 0 && purger_->is_idle();
+  const auto is_idle = [](const auto& consumer) { return consumer->is_quiet(); };
+  return std::ranges::all_of(consumers_, is_idle) && std::ranges::all_of(retired_, is_idle) &&
+         engine_->executions() == 0 && purger_->is_idle();
 }
 
 }  // namespace onceward::cli

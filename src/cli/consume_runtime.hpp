@@ -33,6 +33,9 @@ class ConsumeRuntime {
   // broker that cannot be reached is neither: it is tried again.
   Result<Done> start();
   bool is_ready() const;  // every consumer has its broker
+  // Other consumers take the places of the ones that run, which end first as if drained. An error: nothing
+  // has changed. Otherwise the settings that differ and need a restart.
+  Result<std::vector<std::string>> reload(const Config& config);
   // Takes no more messages, lets those at work end, gives the rest back.
   void drain();
   bool is_quiet() const;  // after drain(): nothing is left that runs
@@ -43,10 +46,16 @@ class ConsumeRuntime {
  private:
   class Observer;
 
-  Result<Done> add_consumer(const ConsumerConfig& consumer, const std::string& secret);
-  Readiness readiness() const;
+  using Consumers = std::vector<std::unique_ptr<sidecar::Consumer>>;
 
-  const Config config_;
+  Result<Consumers> make_consumers(const Config& config);
+  Result<std::unique_ptr<sidecar::Consumer>> make_consumer(const Config& config,
+                                                           const ConsumerConfig& consumer,
+                                                           const std::string& secret);
+  Readiness readiness() const;
+  void end_consumers();
+
+  Config config_;
   Log& log_;
   SystemClock clock_;
   SystemRandom random_;
@@ -57,7 +66,8 @@ class ConsumeRuntime {
   WorkerThread lane_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<ApiListener> api_;
-  std::vector<std::unique_ptr<sidecar::Consumer>> consumers_;
+  Consumers consumers_;  // read by the worker, which is why it is the worker that changes them
+  Consumers retired_;    // by a reload, with a message that did not end in time
 };
 
 }  // namespace onceward::cli

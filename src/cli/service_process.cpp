@@ -21,16 +21,18 @@ sigset_t take_signals() {
   return signals;
 }
 
-std::optional<Config> load_usable_config(const std::string& file, const std::vector<NamedValue>& flags) {
+std::expected<Config, ConfigErrors> load_usable_config(const std::string& file,
+                                                       const std::vector<NamedValue>& flags) {
   std::expected<Config, ConfigErrors> config = load_config_file(file, flags);
-  if (!config) {
-    for (const std::string& message : config.error().messages) std::cerr << message << '\n';
-    return std::nullopt;
-  }
-  const std::vector<std::string> missing = unsupported_features(*config);
-  for (const std::string& sentence : missing) std::cerr << "onceward: " << sentence << '\n';
-  if (!missing.empty()) return std::nullopt;
-  return std::move(*config);
+  if (!config) return config;
+  std::vector<std::string> missing = unsupported_features(*config);
+  if (missing.empty()) return config;
+  for (std::string& sentence : missing) sentence.insert(0, "onceward: ");
+  return std::unexpected(ConfigErrors{std::move(missing)});
+}
+
+void print_errors(const ConfigErrors& errors) {
+  for (const std::string& message : errors.messages) std::cerr << message << '\n';
 }
 
 int tell_start_failure(const Error& error, Log& log) {

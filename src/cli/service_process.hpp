@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <optional>
+#include <expected>
 #include <string>
 #include <vector>
 
@@ -21,11 +21,31 @@ LogLevel log_level(const std::string& word);
 // SIGTERM, SIGINT and SIGHUP, blocked in this thread and in all that it starts from now on.
 sigset_t take_signals();
 
-// The file with the flags over it; nothing when it cannot be used, and standard error says why.
-std::optional<Config> load_usable_config(const std::string& file, const std::vector<NamedValue>& flags);
+// The file with the flags over it, or what is wrong with it; what this build cannot do is wrong too.
+std::expected<Config, ConfigErrors> load_usable_config(const std::string& file,
+                                                       const std::vector<NamedValue>& flags);
+void print_errors(const ConfigErrors& errors);
 
 // Says why a runtime did not start, and with what the program ends.
 int tell_start_failure(const Error& error, Log& log);
+
+// Of a configuration that cannot be used nothing is taken.
+template <typename Runtime>
+void reload(Runtime& runtime, const std::expected<Config, ConfigErrors>& config, Log& log) {
+  notify_service_manager("RELOADING=1");
+  ConfigErrors wrong;
+  if (!config) {
+    wrong = config.error();
+  } else if (const Result<std::vector<std::string>> kept = runtime.reload(*config); !kept) {
+    wrong.messages.push_back(kept.error().message);
+  } else {
+    for (const std::string& key : *kept) log.warning("needs a restart to change", {{"key", key}});
+    log.info("reloaded");
+  }
+  for (const std::string& message : wrong.messages) log.error("reload refused", {{"reason", message}});
+  if (!wrong.messages.empty()) log.error("the old rules stay in force");
+  notify_service_manager("READY=1");
+}
 
 template <typename Runtime>
 int drain_and_end(Runtime& runtime, Log& log) {
