@@ -65,6 +65,10 @@ std::shared_ptr<const BulkRules> bulk_rules(const OperationConfig& operation, Me
   Policy whole = policy_of(operation);
   whole.on_unknown = OnUnknown::forward;
   whole.probe.reset();
+  // What is unique, suspicious or told is each item, not the request that brought it.
+  whole.unique.reset();
+  whole.suspect.reset();
+  whole.events.clear();
   const std::string item_name = item_operation(operation.name);
   return std::make_shared<const BulkRules>(
       BulkRules{.items = operation.bulk->items,

@@ -106,6 +106,13 @@ void describe_operation(Fields& fields, OperationConfig& operation) {
     }
     return {};
   });
+  fields.rule({"mode", "bulk"}, [&operation]() -> std::string {
+    // Its items are sent one by one or the request is passed on whole: there is no way to do it and only
+    // look.
+    return operation.bulk && operation.policy.mode == Mode::observe
+               ? "a bulk request cannot be observed: use enforce or off"
+               : "";
+  });
   fields.rule({"on_unknown", "probe"}, [&operation]() -> std::string {
     return operation.policy.on_unknown == OnUnknown::probe && !operation.probe
                ? "on_unknown: probe needs a probe to ask"

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <functional>
-
 #include "config/config.hpp"
 
 namespace onceward::config {
@@ -15,28 +12,12 @@ bool from(const Config& config, IdentitySource source) {
   return config.identity.tenant.from.source == source || config.identity.caller.source == source;
 }
 
-bool any_operation(const Config& config, const std::function<bool(const OperationConfig&)>& uses) {
-  return std::ranges::any_of(config.operations, uses);
-}
-
 // A feature leaves this table when it exists.
 constexpr Unsupported table[] = {
     {"identity from jwt is not supported by this build",
      [](const Config& c) { return from(c, IdentitySource::jwt) || c.identity.jwt.has_value(); }},
     {"security.encrypt is not supported by this build",
      [](const Config& c) { return !c.security.encrypt.empty(); }},
-    {"bulk together with unique, suspect or events is not supported by this build",
-     [](const Config& c) {
-       return any_operation(c, [](const auto& o) {
-         return o.bulk && (o.policy.unique || o.policy.suspect || !o.policy.events.empty());
-       });
-     }},
-    // Its items are sent one by one or the request is passed on whole: there is no way to do it and only
-    // look.
-    {"bulk with mode: observe is not supported",
-     [](const Config& c) {
-       return any_operation(c, [](const auto& o) { return o.bulk && o.policy.mode == Mode::observe; });
-     }},
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ defaults:
 operations:
   - name: 'true'
     match: POST /payments/{id}
+    mode: enforce
     outcomes: { unknown: [404, 4xx] }
     on_unknown: probe
     probe: { request: 'GET /by/{operation_id}', applied: [200, 202], not_applied: [404], every: 1s, give_up: 2h }
@@ -310,7 +311,7 @@ TEST(ConfigOverrides, NoTwoSettingsShareAVariable) {
 TEST(ConfigSupport, WhatThisBuildCannotDoIsNamed) {
   EXPECT_THAT(unsupported_features(load("security: { encrypt: keys.yaml }")),
               ElementsAre("security.encrypt is not supported by this build"));
-  EXPECT_EQ(unsupported_features(load(everything)).size(), 4u);
+  EXPECT_EQ(unsupported_features(load(everything)).size(), 2u);
 }
 
 }  // namespace

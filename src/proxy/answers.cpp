@@ -37,6 +37,13 @@ void Proxy::suspect(Call& call, const OperationId& like) {
                                                {"key_hash", call.key_hash}});
 }
 
+void Proxy::suspect_item(const BulkRules& bulk, const OperationId& item, const OperationId& like) {
+  metrics_.operation(bulk.item_metrics_index).suspected.add();
+  context_.log.warning("suspected duplicate", {{"operation", bulk.item_name},
+                                               {"operation_id", item.is_zero() ? "" : to_string(item)},
+                                               {"like", to_string(like)}});
+}
+
 Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork* work) {
   if (fails_at(Failpoint::answer_before)) co_return call.exchange.abort();
   const std::size_t index = call.operation->metrics_index;

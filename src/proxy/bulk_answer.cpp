@@ -54,6 +54,15 @@ ItemResult expired_item() {
 
 namespace {
 
+// Of one that has succeeded, whether its record is still there or not, that is final. Of any other nobody
+// knows yet whether its fact will have come true.
+ItemResult duplicate(const Record& first) {
+  const bool came_true = first.epoch == 0 || first.state == State::succeeded || first.state == State::expired;
+  return {.state = came_true ? ItemState::failed : ItemState::retryable,
+          .operation_id = to_string(first.operation_id),
+          .code = text_of(ProblemCode::duplicate_business_operation)};
+}
+
 ItemResult of_rejection(const Rejected& rejected) {
   switch (rejected.why) {
     case Rejection::unknown:
@@ -65,9 +74,11 @@ ItemResult of_rejection(const Rejected& rejected) {
       result.code = text_of(ProblemCode::response_not_stored);
       return result;
     }
+    case Rejection::duplicate_fact:
+      return duplicate(rejected.record);
+    case Rejection::suspected:  // until the caller confirms that it is meant
+      return {.code = text_of(ProblemCode::suspected_duplicate)};
     case Rejection::mismatch:
-    case Rejection::duplicate_fact:  // items carry no marks
-    case Rejection::suspected:
       break;
   }
   return {.state = ItemState::failed, .code = text_of(ProblemCode::key_reused)};

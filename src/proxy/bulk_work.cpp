@@ -6,6 +6,7 @@
 #include "base/await.hpp"
 #include "core/fingerprint.hpp"
 #include "core/probe_target.hpp"
+#include "core/request_marks.hpp"
 #include "core/scope.hpp"
 #include "net/worker.hpp"
 #include "proxy/bulk_rules.hpp"
@@ -96,6 +97,7 @@ Task<> BulkWork::run_item(std::size_t index) {
   work->head = &head;
   const Outcome outcome = co_await tools_.engine.run(tools_.executor, command_of(item, key), work);
   work->head = nullptr;
+  look_for_suspicion(outcome);
   ended(index, item_result(outcome));
 }
 
@@ -114,6 +116,16 @@ void BulkWork::keep(ItemResult& place, ItemResult result) {
   }
   without_bodies_ = true;
   place.response.reset();
+}
+
+void BulkWork::look_for_suspicion(const Outcome& outcome) const {
+  if (const auto* executed = std::get_if<Executed>(&outcome)) {
+    if (executed->like) tools_.suspected(executed->record.operation_id, *executed->like);
+  } else if (const auto* replayed = std::get_if<Replayed>(&outcome)) {
+    if (replayed->suspected) tools_.suspected({}, replayed->record.operation_id);
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    if (rejected->why == Rejection::suspected) tools_.suspected({}, rejected->record.operation_id);
+  }
 }
 
 Command BulkWork::command_of(const BulkItem& item, const std::string& key) const {
@@ -153,6 +165,10 @@ Command BulkWork::command_of(const BulkItem& item, const std::string& key) const
   }
   if (request_->operation->reference)
     info.reference = request_->head->reference(*request_->operation->reference, item.json);
+  command.confirmed = request_->confirmed;
+  info.marks =
+      marks_of(*policy, {identity.tenant, identity.caller, bulk_.item_name, item.json, request_->confirmed},
+               rules.secret);
   command.request = std::make_shared<const RequestInfo>(std::move(info));
   command.policy = policy;
   // One that an owner left behind when it died is settled when its lease ends.

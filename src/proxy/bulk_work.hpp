@@ -35,6 +35,8 @@ class BulkWork final : public Work {
     EngineObserver* observer;
     Prober* prober;
     std::function<bool()> may_begin;  // false: shutting down, no further item is begun
+    // An item was taken for a duplicate of another operation (suspect).
+    std::function<void(const OperationId& item, const OperationId& like)> suspected;
   };
   struct Request {
     std::shared_ptr<const Rules> rules;  // what `operation` belongs to
@@ -45,6 +47,7 @@ class BulkWork final : public Work {
     std::string body;  // `items` are views into it
     std::vector<BulkItem> items;
     std::unique_ptr<const BulkHead> head;
+    bool confirmed = false;  // whatever its items are like, they are meant as others (suspect)
   };
 
   BulkWork(Tools tools, std::unique_ptr<const Request> request);
@@ -67,6 +70,7 @@ class BulkWork final : public Work {
   Task<> run_item(std::size_t index);
   void ended(std::size_t index, ItemResult result);
   void keep(ItemResult& place, ItemResult result);
+  void look_for_suspicion(const Outcome& outcome) const;
   Command command_of(const BulkItem& item, const std::string& key) const;
   Effect effect() const;
 

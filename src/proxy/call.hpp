@@ -20,6 +20,7 @@ struct Proxy::Call {
   const std::shared_ptr<const Rules> rules;  // what it began with: a reload changes nothing for it
   const std::shared_ptr<http::Upstream> upstream;
   const Operation* operation = nullptr;
+  std::string derived_key;  // for the upstream, which finds none that counts in the request as it was sent
   const MonoTime began = net::Worker::now();
 
   std::string operation_name() const {

@@ -46,5 +46,18 @@ TEST(DerivedKey, of_the_content_is_its_hash) {
   EXPECT_NE(**derive_key(policy, "a"), **derive_key(policy, "b"));
 }
 
+TEST(SendableKey, is_what_was_derived_where_that_is_a_valid_key) {
+  EXPECT_EQ(sendable_key("order-1"), "order-1");
+  EXPECT_EQ(sendable_key(std::string(255, 'k')), std::string(255, 'k'));
+}
+
+TEST(SendableKey, is_a_hash_of_anything_else) {
+  for (const std::string& id : {std::string("a b"), std::string("a,b"), std::string("\"q\""),
+                                std::string(256, 'k'), std::string("\xc3\xa4")}) {
+    EXPECT_EQ(sendable_key(id).size(), 71u) << id;
+    EXPECT_EQ(sendable_key(sendable_key(id)), sendable_key(id));
+  }
+}
+
 }  // namespace
 }  // namespace onceward

@@ -1,5 +1,6 @@
 #include "proxy/forwarded_head.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/transaction_token.hpp"
@@ -41,6 +42,13 @@ void ForwardedHead::write(std::string& head, std::size_t body_bytes, const Grant
   options.tls = peer.tls;
   options.protected_names = call_.rules->protected_names();
   options.drop = dropped_request_names(begins_trace);
+  std::array<std::string_view, dropped_names.size() + 1> with_key;
+  if (!call_.derived_key.empty()) {
+    const std::string& key_header = call_.operation->policy->key.header;
+    http::append_line(*extra, key_header, call_.derived_key);
+    *std::ranges::copy(options.drop, with_key.begin()).out = key_header;
+    options.drop = std::span(with_key).first(options.drop.size() + 1);
+  }
   options.extra_lines = *extra;
   options.base_path = call_.upstream->base_path();
   http::Body framing = http::Body::length(body_bytes);

@@ -70,6 +70,7 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
   sent->upstream = call.upstream;
   sent->identity = identity;
   sent->key = key;
+  sent->confirmed = is_confirmed(request.headers);
   sent->head = std::make_unique<const BulkHead>(request, call.exchange.peer(), rules, operation.policy->key,
                                                 context_.random, context_.store.serves_transactions());
   const auto work = std::make_shared<BulkWork>(
@@ -81,7 +82,10 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
                       .item_metrics = metrics_.operation(bulk.item_metrics_index),
                       .observer = observer_.get(),
                       .prober = &prober_,
-                      .may_begin = [this] { return net::Worker::now() < winds_down_at_; }},
+                      .may_begin = [this] { return net::Worker::now() < winds_down_at_; },
+                      .suspected = [this, kept = operation.bulk](
+                                       const OperationId& item,
+                                       const OperationId& like) { suspect_item(*kept, item, like); }},
       std::move(sent));
 
   Command command;

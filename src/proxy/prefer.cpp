@@ -59,4 +59,6 @@ bool prefers_async(const http::HeaderList& headers) {
   });
 }
 
+bool is_confirmed(const http::HeaderList& headers) { return headers.find("Onceward-Confirm") == "distinct"; }
+
 }  // namespace onceward

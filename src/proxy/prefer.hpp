@@ -1,4 +1,5 @@
-// `Prefer` (RFC 7240): whether and how long a client is willing to wait for an answer. Pure.
+// What a client says about a request besides the request: `Prefer` (RFC 7240), whether and how long it is
+// willing to wait for an answer, and `Onceward-Confirm`. Pure.
 #pragma once
 
 #include <optional>
@@ -13,5 +14,8 @@ bool prefers_async(const http::HeaderList& headers);
 
 // The first wait preference of the Prefer lines; a malformed one is as if it were not there.
 std::optional<Duration> preferred_wait(const http::HeaderList& headers);
+
+// `Onceward-Confirm: distinct`: whatever it is like, it is meant as another one (suspect).
+bool is_confirmed(const http::HeaderList& headers);
 
 }  // namespace onceward

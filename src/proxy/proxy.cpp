@@ -217,6 +217,7 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
       co_return co_await run_without_key(call, std::move(body));
     }
     key = std::move(*derived);
+    if (!observes) call.derived_key = sendable_key(*key);
   }
 
   if (operation.bulk) co_return co_await guard_bulk(call, identity, std::move(*key), std::move(body));
@@ -258,7 +259,7 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   }
   if (operation.reference) info.reference = reference_of(*operation.reference, request.headers, work->body());
   if (operation.policy->unique || operation.policy->suspect) {
-    command.confirmed = request.headers.find("Onceward-Confirm") == "distinct";
+    command.confirmed = is_confirmed(request.headers);
     info.marks =
         marks_of(*operation.policy, {identity.tenant, identity.caller, name, work->body(), command.confirmed},
                  rules.secret);

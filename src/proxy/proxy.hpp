@@ -64,6 +64,7 @@ class Proxy final : public http::Handler {
   Task<> answer(Call& call, Outcome outcome, UpstreamWork* work);
   Task<> answer_first(Call& call, Executed executed, UpstreamWork* work);
   void suspect(Call& call, const OperationId& like);
+  void suspect_item(const BulkRules& bulk, const OperationId& item, const OperationId& like);
   Task<> answer_committed(Call& call, const Response& response);
   Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork* work, std::string extra_lines);
   Task<> answer_replay(Call& call, const Record& record);

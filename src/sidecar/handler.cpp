@@ -7,6 +7,7 @@
 #include "base/await.hpp"
 #include "core/scope.hpp"
 #include "ops/claim_outcome.hpp"
+#include "proxy/derived_key.hpp"
 #include "sidecar/message_id.hpp"
 #include "sidecar/message_work.hpp"
 #include "sidecar/pause.hpp"
@@ -100,7 +101,7 @@ Task<Verdict> Handler::attempt(const Message& message, const std::string& id, st
                                                 UpstreamWork::Request{rules_.target.method, message.body},
                                                 context_.metrics.operation(rules_.metrics_index));
   auto work = std::make_shared<MessageWork>(sending, limit);
-  const MessageHead head(rules_.target, message, key_of(id), context_.random);
+  const MessageHead head(rules_.target, message, sendable_key(id), context_.random);
   sending->head = &head;
   const Outcome outcome = co_await context_.engine.run(context_.worker, command_for(message, id), work);
   sending->head = nullptr;

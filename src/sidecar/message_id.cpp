@@ -1,7 +1,5 @@
 #include "sidecar/message_id.hpp"
 
-#include <algorithm>
-
 #include "base/hex.hpp"
 #include "base/sha256.hpp"
 #include "core/json_value.hpp"
@@ -10,7 +8,6 @@ namespace onceward::sidecar {
 namespace {
 
 constexpr std::size_t id_bytes_max = 1024;
-constexpr std::size_t key_length_max = 255;
 
 Error without(std::string_view rule) {
   return {Errc::invalid, "the message has no id at " + std::string(rule)};
@@ -32,12 +29,6 @@ Result<std::string> message_id(const messaging::Message& message, std::string_vi
   if (!id || id->empty()) return without(rule);
   if (id->size() > id_bytes_max) return Error{Errc::invalid, "the message's id is longer than 1024 bytes"};
   return std::move(*id);
-}
-
-std::string key_of(const std::string& id) {
-  const bool visible = std::ranges::all_of(id, [](char c) { return c > ' ' && c < '\x7f' && c != ','; });
-  const bool valid = visible && !id.empty() && id.size() <= key_length_max && id.front() != '"';
-  return valid ? id : "sha256-" + to_hex(sha256(id));
 }
 
 }  // namespace onceward::sidecar

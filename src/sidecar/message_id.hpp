@@ -12,8 +12,4 @@ namespace onceward::sidecar {
 // `rule` is message-id, header:NAME, json:/pointer or content. Errc::invalid: the message has no such id.
 Result<std::string> message_id(const messaging::Message& message, std::string_view rule);
 
-// The id as an Idempotency-Key that every service can take: itself if it is a valid key, otherwise a hash of
-// it.
-std::string key_of(const std::string& id);
-
 }  // namespace onceward::sidecar

@@ -43,18 +43,5 @@ INSTANTIATE_TEST_SUITE_P(Table, NoMessageId,
                          testing::Values("message-id", "header:other", "header:empty", "json:/missing",
                                          "json:/order"));
 
-TEST(MessageKey, is_the_id_where_that_is_a_valid_key) {
-  EXPECT_EQ(key_of("order-1"), "order-1");
-  EXPECT_EQ(key_of(std::string(255, 'k')), std::string(255, 'k'));
-}
-
-TEST(MessageKey, is_a_hash_of_any_other_id) {
-  for (const std::string& id : {std::string("a b"), std::string("a,b"), std::string("\"q\""),
-                                std::string(256, 'k'), std::string("\xc3\xa4")}) {
-    EXPECT_EQ(key_of(id).size(), 71u) << id;
-    EXPECT_EQ(key_of(key_of(id)), key_of(id));
-  }
-}
-
 }  // namespace
 }  // namespace onceward::sidecar
