@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, BadConfigs, testing::Values(
     BadConfig{"operations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: 'POST /x/{key}' }", "f:3:42: '{key}' is not a {/pointer} into the item"},
     BadConfig{"operations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x, max_items: 0 }", "f:3:62: "},
     BadConfig{"operations:\n  - match: POST /a\n    mode: observe\n    bulk: { items: /i, id: /id, request: POST /x }", "f:3:11: a bulk request cannot be observed: use enforce or off"},
-    BadConfig{"defaults: { mode: observe }\noperations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x }", "f:4:11: a bulk request cannot be observed: use enforce or off"},
+    BadConfig{"defaults: { mode: observe }\noperations:\n  - match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x }", "f:3:5: a bulk request cannot be observed: use enforce or off"},
     BadConfig{"operations:\n  - name: a\n    match: POST /a\n    bulk: { items: /i, id: /id, request: POST /x }\n  - { match: POST /b, name: a.item }", "f:5:29: two operations are called 'a.item'"},
     BadConfig{"operations:\n  - match: POST /a\n    reference: order", "f:3:16: expected /pointer or header:NAME, found 'order'"},
     BadConfig{"operations:\n  - match: POST /a\n    reference: 'header:'", "f:3:16: a name is missing or not valid after 'header:'"},

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <iostream>
 #include <thread>
 
 #include "base/hex.hpp"
@@ -184,7 +186,9 @@ TEST_F(PostgresSchema, an_event_written_while_the_one_before_it_is_put_off_waits
   EXPECT_EQ(link_->run("SELECT count(DISTINCT ready_at) FROM onceward.outbox"), "1");
 }
 
+// ONCEWARD_OUTBOX_ROWS says how many wait, and shows the plans.
 TEST_F(PostgresSchema, the_relays_question_is_answered_from_an_index_however_much_waits) {
+  const char* rows = std::getenv("ONCEWARD_OUTBOX_ROWS");
   link_->run(
       "CREATE OR REPLACE FUNCTION onceward.test_explain(query text) RETURNS text LANGUAGE plpgsql AS $$ "
       "DECLARE line text; plan text := ''; BEGIN "
@@ -195,11 +199,13 @@ TEST_F(PostgresSchema, the_relays_question_is_answered_from_an_index_however_muc
       "INSERT INTO onceward.outbox (id, scope, type, content_type, payload, created_at, due_at, ready_at) "
       "SELECT i::text, s, 't', 'text/plain', 'x', now(), d, d FROM (SELECT i, s, now() + "
       "CASE WHEN get_byte(s, 0) & 15 = 5 OR i % 2 = 0 THEN interval '1 hour' ELSE '0' END AS d "
-      "FROM (SELECT i, sha256(i::text::bytea) AS s FROM generate_series(1, 30000) i) e) e");
+      "FROM (SELECT i, sha256(i::text::bytea) AS s FROM generate_series(1, " +
+      std::string(rows ? rows : "30000") + ") i) e) e");
   link_->run("ANALYZE onceward.outbox");
   constexpr int half_are_due = 4, none_is_due = 5;
   for (const int partition : {half_are_due, none_is_due}) {
     const std::string plan = explain(partition);
+    if (rows) std::cout << plan << '\n';
     EXPECT_NE(plan.find("Index Scan using outbox_ready"), std::string::npos) << plan;
     for (const char* bad : {"Seq Scan", "Sort", "Rows Removed by Filter"})
       EXPECT_EQ(plan.find(bad), std::string::npos) << plan;

@@ -23,7 +23,7 @@ HANDLED = answer(200, body=b"{}")
 QUEUES = {"rabbitmq": RabbitQueue, "redis": RedisStream, "kafka": KafkaTopic}
 # What a broker does and what a store does have nothing to do with each other: each is there with each kind of the other.
 PLACES = [("rabbitmq", "file"), ("rabbitmq", "redis"), ("rabbitmq", "postgres"), ("redis", "memory"), ("redis", "redis"),
-          ("redis", "postgres"), ("kafka", "file"), ("kafka", "postgres")]
+          ("redis", "postgres"), ("kafka", "postgres")]
 
 
 def on(places):

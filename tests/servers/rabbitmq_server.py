@@ -10,7 +10,7 @@ import time
 import redis_server
 from ports import free_port
 
-_UP_WITHIN = 180.0
+_UP_WITHIN = 600.0
 _PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 

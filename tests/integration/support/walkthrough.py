@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 
-from .onceward import ROOT, SANITIZER, binary, environment
-from .ports import free_port
-from .waiting import eventually
+from ports import free_port
 
-_WITHIN = 60.0
+from .onceward import ROOT, SANITIZER, binary, environment
+from .waiting import PATIENCE, eventually
+
 # What a reader does without thinking of it: not to go on before the programs that were started listen, and to end them.
 _BEFORE = """listening() {
   for port in "$@"; do until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2> /dev/null; do sleep 0.02; done; done
@@ -55,7 +55,7 @@ class Walkthrough:
             self.process = subprocess.Popen(["bash", "-eu", "-c", _BEFORE + self._waiting() + _AFTER], cwd=self.folder,
                                             env=self.env, stdin=subprocess.PIPE, stdout=out, stderr=err)
         try:
-            eventually(lambda: self._is_walked() or self.process.poll() is not None, _WITHIN, what="the end of the example")
+            eventually(lambda: self._is_walked() or self.process.poll() is not None, PATIENCE, what="the end of the example")
             assert self._is_walked()
         except AssertionError as error:
             self.process.terminate()
@@ -65,7 +65,7 @@ class Walkthrough:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.process.wait(_WITHIN)
+        self.process.wait(PATIENCE)
         assert not SANITIZER.search(self._errors()), self._errors()
 
     def _is_walked(self):
