@@ -236,13 +236,13 @@ def test_two_proxies_on_one_store_send_every_event_once(request, tell, receiver,
 def test_a_relay_that_was_away_too_long_writes_nothing_down(request, empty_store, tell, receiver, key, kind):
     """Its partition is another's by then, and what it had begun is the other's to send."""
     url = f"{request.getfixturevalue(kind).url}?prefix={key}:" if kind == "redis" else empty_store(kind)
-    first, hold = tell(url), Hold(then=answer(204))
+    first, hold = tell(url, timeout="500ms"), Hold(then=answer(204))
     receiver.default = hold
     wanted = event_id(first.post(key=key))
     hold.wait_reached()
     first.signal(signal.SIGSTOP)
     receiver.default = answer(204)
-    second = tell(url)
+    second = tell(url, timeout="500ms")
     arrived(receiver, wanted, count=2)
     eventually(lambda: is_quiet(second), what="nothing pending")
     hold.release()

@@ -27,8 +27,8 @@ def test_docs_duplicates(tmp_path):
     with Walkthrough(tmp_path, "docs/duplicates.md", ports=(8080, 8084)) as walk:
         assert statuses(walk.text()) == ["201", "409"]
         assert '"code":"DUPLICATE_BUSINESS_OPERATION"' in walk.text()
-        moved = json.loads(walk.lines()[-1])
-        assert [one["amount"] for one in moved] == [5]
+        moved = json.loads(walk.text()[walk.text().rindex("[{"):])
+        assert [one["what"] for one in moved] == [{"order": "A-17", "amount": 5}]
 
 
 def test_docs_consumers(tmp_path, redis):
