@@ -1,7 +1,6 @@
 #include "onceward/inbox.hpp"
 
-#include <algorithm>
-
+#include "core/pause.hpp"
 #include "library/host.hpp"
 #include "library/message_command.hpp"
 
@@ -10,8 +9,6 @@ namespace {
 
 using Kind = Consumed::Kind;
 using Reason = Consumed::Reason;
-
-constexpr Duration pause_longest{60'000};
 
 Effect effect_of(Handling handling) {
   switch (handling.kind) {
@@ -25,12 +22,6 @@ Effect effect_of(Handling handling) {
       break;
   }
   return Effect::unknown(std::move(handling.text));
-}
-
-Duration pause_after(std::uint64_t attempts, Duration first) {
-  Duration pause = first;
-  for (std::uint64_t i = 1; i < attempts && pause < pause_longest; ++i) pause *= 2;
-  return std::min(pause, pause_longest);
 }
 
 }  // namespace
@@ -64,14 +55,14 @@ std::string_view to_string(Consumed::Reason reason) {
 Inbox::Inbox(Engine& engine, InboxOptions options) : engine_(engine), options_(std::move(options)) {}
 
 Consumed Inbox::consume(const Message& message, const Handler& handler) {
-  const std::uint64_t limit = message.attempts_before + options_.attempts;
+  const AttemptLimit limit{options_.attempts, message.attempts_before};
   std::string why;  // the handler's last word, which a released record does not keep
   Epoch attempt = 0;
   const Command command = command_for_message(options_.consumer, message);
   // An epoch is an attempt: a failed one releases the key, and the next claim of it counts one more.
   const Outcome outcome = engine_.run(command, [&](const Ticket& ticket) {
     attempt = ticket.epoch;
-    if (attempt > limit) return Effect::released("it has been tried often enough");
+    if (attempt > limit.at(attempt)) return Effect::released("it has been tried often enough");
     Handling handling = handler(message, ticket);
     if (handling.kind != Handling::Kind::done) why = handling.text;
     return effect_of(std::move(handling));
@@ -80,8 +71,8 @@ Consumed Inbox::consume(const Message& message, const Handler& handler) {
   consumed.attempts = attempt;
   if (attempt != 0 && !why.empty()) consumed.error = std::move(why);
   if (consumed.kind == Kind::retry) consumed.pause = pause_after(attempt, options_.pause);
-  const bool last =
-      attempt >= limit && (consumed.reason == Reason::failed || consumed.reason == Reason::unknown);
+  const bool last = attempt >= limit.at(attempt) &&
+                    (consumed.reason == Reason::failed || consumed.reason == Reason::unknown);
   if (consumed.kind == Kind::retry && last) {
     consumed.kind = Kind::dead_letter;
     consumed.reason = Reason::attempts;

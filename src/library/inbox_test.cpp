@@ -111,6 +111,18 @@ TEST_F(InboxTest, a_dead_letter_that_was_put_back_has_as_many_attempts_again) {
   EXPECT_EQ(calls_, 5);
 }
 
+TEST_F(InboxTest, a_message_that_was_not_tried_before_has_no_more_attempts_for_saying_so) {
+  for (const std::uint64_t lie : {std::uint64_t{3}, std::uint64_t{4'294'967'295}, ~std::uint64_t{0}}) {
+    calls_ = 0;
+    Message hostile = message(std::to_string(lie));
+    hostile.attempts_before = lie;
+    EXPECT_EQ(inbox_.consume(hostile, counts(Handling::failed("no"))).kind, Kind::retry) << lie;
+    EXPECT_EQ(inbox_.consume(hostile, counts(Handling::failed("no"))).kind, Kind::retry) << lie;
+    EXPECT_EQ(inbox_.consume(hostile, counts(Handling::failed("no"))).reason, Reason::attempts) << lie;
+    EXPECT_EQ(calls_, 3) << lie;
+  }
+}
+
 TEST_F(InboxTest, a_rejected_message_goes_to_the_dead_letters_once_they_have_it) {
   bool safe = false;
   std::vector<std::string> letters;

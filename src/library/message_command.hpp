@@ -2,18 +2,17 @@
 // that a message that one has handled is known to the other. Pure.
 #pragma once
 
+#include "core/message_attempts.hpp"
 #include "onceward/inbox.hpp"
 
 namespace onceward::api {
 
 inline Command command_for_message(const std::string& consumer, const Message& message) {
-  // Consumers of one name are one caller, and never that of another operation of the same name.
-  constexpr const char* caller = "onceward.consumer";
   return {.operation = consumer,
           .key = message.id,
           .payload = message.payload,
           .tenant = message.tenant,
-          .caller = caller,
+          .caller = std::string(consumer_caller),
           .content_type = message.content_type};
 }
 

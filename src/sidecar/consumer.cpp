@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sidecar/pause.hpp"
+#include "core/ascii.hpp"
+#include "core/pause.hpp"
 
 namespace onceward::sidecar {
 namespace {
@@ -27,9 +28,12 @@ MessageHeaders letter_headers(const DeadLetter& why, const Handled& handled, con
   return headers;
 }
 
-// Of an earlier death: they would say two things at once.
+// Of an earlier death, or of a publisher who knows our names: they would say two things at once.
 Message without_our_headers(Message message) {
-  std::erase_if(message.headers, [](const auto& header) { return header.first.starts_with("x-onceward-"); });
+  static constexpr std::string_view ours = "x-onceward-";
+  std::erase_if(message.headers, [](const auto& header) {
+    return std::ranges::equal(header.first.substr(0, ours.size()), ours, {}, ascii_lower);
+  });
   return message;
 }
 

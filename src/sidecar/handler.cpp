@@ -5,20 +5,18 @@
 
 #include "base/assert.hpp"
 #include "base/await.hpp"
+#include "core/pause.hpp"
 #include "core/scope.hpp"
 #include "ops/claim_outcome.hpp"
 #include "proxy/derived_key.hpp"
 #include "sidecar/message_id.hpp"
 #include "sidecar/message_work.hpp"
-#include "sidecar/pause.hpp"
 
 namespace onceward::sidecar {
 namespace {
 
 using messaging::Message;
 
-// Consumers of one name are one caller, and never that of an HTTP operation of the same name.
-constexpr std::string_view caller = "onceward.consumer";
 constexpr Duration wait_for_another{2000};
 constexpr Duration uncounted_pause{200};
 constexpr Duration uncounted_longest{5000};
@@ -26,9 +24,11 @@ constexpr Duration stop_latency{100};
 
 std::uint64_t attempts_before(const Message& message) {
   const std::optional<std::string> text = message.find(attempts_header);
-  std::uint32_t count = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), count);
-  return count;
+  std::uint64_t count = 0;
+  if (!text) return 0;
+  const char* end = text->data() + text->size();
+  const auto read = std::from_chars(text->data(), end, count);
+  return read.ec == std::errc() && read.ptr == end ? count : 0;
 }
 
 const Record* record_of(const Outcome& outcome) {
@@ -71,7 +71,7 @@ Task<Handled> Handler::handle(const Message& message, const std::atomic<bool>& s
     co_return handled;
   }
   handled.key_hash = key_hint(*id, rules_.secret);
-  const std::uint64_t limit = attempts_before(message) + rules_.attempts;
+  const AttemptLimit limit{rules_.attempts, attempts_before(message)};
   std::uint64_t uncounted = 0;
   for (;;) {
     handled.verdict = co_await attempt(message, *id, limit, handled);
@@ -95,7 +95,7 @@ Task<Handled> Handler::handle(const Message& message, const std::atomic<bool>& s
   co_return handled;
 }
 
-Task<Verdict> Handler::attempt(const Message& message, const std::string& id, std::uint64_t limit,
+Task<Verdict> Handler::attempt(const Message& message, const std::string& id, AttemptLimit limit,
                                Handled& handled) {
   auto sending = std::make_shared<UpstreamWork>(service_, rules_.policy, rules_.max_response,
                                                 UpstreamWork::Request{rules_.target.method, message.body},
@@ -112,8 +112,9 @@ Task<Verdict> Handler::attempt(const Message& message, const std::string& id, st
     handled.operation_id = to_string(record->operation_id);
     if (!granted) handled.attempts = record->epoch;
   }
+  const Epoch seen_from = granted ? handled.attempts : handled.attempts + 1;  // the next one
   co_return judge(outcome, {.number = handled.attempts,
-                            .limit = limit,
+                            .limit = limit.at(seen_from),
                             .exhausted = work->is_exhausted(),
                             .forwards = rules_.policy->on_unknown == OnUnknown::forward});
 }
@@ -121,7 +122,7 @@ Task<Verdict> Handler::attempt(const Message& message, const std::string& id, st
 Command Handler::command_for(const Message& message, const std::string& id) const {
   const std::string& name = rules_.target.consumer;
   Command command;
-  command.scope = scope_of(std::nullopt, caller, name, id, rules_.secret);
+  command.scope = scope_of(std::nullopt, consumer_caller, name, id, rules_.secret);
   const auto print = [this, &message, &name, scope = command.scope](std::uint16_t version) {
     const std::string content_type = content_type_of(message);
     const FingerprintInput input{.operation = name, .content_type = content_type, .body = message.body};
@@ -134,7 +135,7 @@ Command Handler::command_for(const Message& message, const std::string& id) cons
   request.operation = name;
   request.key_hint = rules_.hash_keys ? key_hint(id, rules_.secret) : id;
   request.leaves = std::move(printed->leaves);
-  request.owner_tag = owner_tag_of(std::nullopt, caller, rules_.secret);
+  request.owner_tag = owner_tag_of(std::nullopt, consumer_caller, rules_.secret);
   command.request = std::make_shared<const RequestInfo>(std::move(request));
   command.policy = rules_.policy;
   command.wait = wait_for_another;

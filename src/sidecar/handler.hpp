@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/fingerprint.hpp"
+#include "core/message_attempts.hpp"
 #include "engine/engine.hpp"
 #include "http/upstream.hpp"
 #include "messaging/brokers/message_source.hpp"
@@ -61,7 +62,7 @@ class Handler {
 
  private:
   Command command_for(const messaging::Message& message, const std::string& id) const;
-  Task<Verdict> attempt(const messaging::Message& message, const std::string& id, std::uint64_t limit,
+  Task<Verdict> attempt(const messaging::Message& message, const std::string& id, AttemptLimit limit,
                         Handled& handled);
   Task<> pause(Duration time, const std::atomic<bool>& stopping);
   void count(const Outcome& outcome, bool granted);

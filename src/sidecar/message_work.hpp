@@ -5,14 +5,15 @@
 
 #include <memory>
 
+#include "core/message_attempts.hpp"
 #include "proxy/upstream_work.hpp"
 
 namespace onceward::sidecar {
 
 class MessageWork final : public Work {
  public:
-  MessageWork(std::shared_ptr<UpstreamWork> inner, Epoch attempts_max)
-      : inner_(std::move(inner)), attempts_max_(attempts_max) {}
+  MessageWork(std::shared_ptr<UpstreamWork> inner, AttemptLimit limit)
+      : inner_(std::move(inner)), limit_(limit) {}
 
   bool ready() override { return true; }
   Task<Result<Done>> prepare() override { co_return Done{}; }
@@ -22,11 +23,11 @@ class MessageWork final : public Work {
 
   // An epoch is an attempt: a failed one releases the key, and the next claim of it counts one more.
   Epoch attempt() const { return attempt_; }  // 0: not this delivery's turn
-  bool is_exhausted() const { return attempt_ > attempts_max_; }
+  bool is_exhausted() const { return attempt_ > limit_.at(attempt_); }
 
  private:
   const std::shared_ptr<UpstreamWork> inner_;  // shared with whoever lends it the head
-  const Epoch attempts_max_;
+  const AttemptLimit limit_;
   Epoch attempt_ = 0;
 };
 

@@ -54,11 +54,11 @@ class KafkaConsumer : public testing::Test {
     consumer_ = std::make_unique<Consumer>(context, rules, std::move(upstream), std::move(*source), 8);
     consumer_->start();
   }
-  void put(const std::vector<std::string>& ids) {
+  void put(const std::vector<std::string>& ids, const messaging::MessageHeaders& headers = {}) {
     using namespace messaging;
     KafkaPublisher publisher(*kafka_options(*parse_broker_url(cluster_.url("orders")), {}), "orders");
     std::vector<OutMessage> batch;
-    for (const std::string& id : ids) batch.push_back({"k", id, "", "application/json", "{}", {}});
+    for (const std::string& id : ids) batch.push_back({"k", id, "", "application/json", "{}", headers});
     for (const SendResult& sent : publisher.publish(batch, soon())) {
       ASSERT_EQ(sent.verdict, SendVerdict::delivered) << sent.error;
     }
@@ -123,6 +123,17 @@ TEST_F(KafkaConsumer, tries_again_and_then_puts_the_message_aside) {
   ASSERT_EQ(letters.size(), 1u);
   EXPECT_EQ(letters[0].header("id"), "bad");
   EXPECT_EQ(letters[0].header("x-onceward-reason"), "attempts");
+}
+
+TEST_F(KafkaConsumer, gives_no_more_attempts_to_a_message_that_only_says_it_was_tried) {
+  start([](const std::string&, int) { return 500; });
+  put({"bad"}, {{"X-Onceward-Attempts", "4294967295"}});
+  EXPECT_TRUE(reaches(1));
+  EXPECT_EQ(handled().size(), 3u);
+  const std::vector<KafkaRead> letters = cluster_.read("orders.dead", 1);
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters[0].header("x-onceward-attempts"), "3");
+  EXPECT_EQ(letters[0].header("X-Onceward-Attempts"), "");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "onceward/executor.hpp"
 
-namespace onceward::sidecar {
+namespace onceward {
 
 constexpr Duration pause_longest{60'000};
 
@@ -17,4 +17,4 @@ constexpr Duration pause_after(std::uint64_t tries, Duration first, Duration lon
   return std::min(pause, longest);
 }
 
-}  // namespace onceward::sidecar
+}  // namespace onceward

@@ -1,8 +1,8 @@
-#include "sidecar/pause.hpp"
+#include "core/pause.hpp"
 
 #include <gtest/gtest.h>
 
-namespace onceward::sidecar {
+namespace onceward {
 namespace {
 
 TEST(Pause, doubles_up_to_a_minute) {
@@ -14,4 +14,4 @@ TEST(Pause, doubles_up_to_a_minute) {
 }
 
 }  // namespace
-}  // namespace onceward::sidecar
+}  // namespace onceward
