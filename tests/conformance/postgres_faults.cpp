@@ -12,6 +12,7 @@
 #include "base/sha256.hpp"
 #include "conformance/postgres_server_link.hpp"
 #include "core/scope.hpp"
+#include "onceward/outbox_store.hpp"
 #include "stores/postgres/postgres_store.hpp"
 #include "support/fakes.hpp"
 
@@ -299,6 +300,50 @@ TEST_F(PostgresFaults, a_record_of_a_newer_format_is_an_error_and_is_never_overw
   EXPECT_EQ(complete(*store, mine).error().code, Errc::unreadable);
   EXPECT_EQ(claim(*store, request_for("newer", "other")).error().code, Errc::unreadable);
   EXPECT_EQ(link_->run("SELECT state FROM onceward.records WHERE format = 2"), "processing");
+}
+
+TEST_F(PostgresFaults, an_event_that_cannot_be_read_holds_up_nothing_but_its_own_key) {
+  link_->run("DELETE FROM onceward.outbox");
+  const auto store = open(direct_);
+  OutboxStore& outbox = *store->outbox();
+  BlockingExecutor executor;
+  const auto finish = [&](const ClaimRequest& wanted, Events events) {
+    CompleteRequest done{fence_of(claim(*store, wanted)->record), State::succeeded, nullptr, {}};
+    done.events = std::make_shared<const Events>(std::move(events));
+    return executor.call<Record>([&](auto& reply) { return store->complete(done, reply); }).has_value();
+  };
+  const ClaimRequest mine = request_for("damaged", "o");
+  const std::uint16_t partition = outbox_partition_of(mine.scope);
+  ClaimRequest other = request_for("beside", "o");
+  for (int i = 0; outbox_partition_of(other.scope) != partition; ++i)
+    other = request_for("beside " + std::to_string(i), "o");
+  ASSERT_TRUE(finish(mine, {{"1", "a", "", "x"}, {"2", "b", "", "x"}}));
+  ASSERT_TRUE(finish(other, {{"3", "c", "", "x"}}));
+  link_->run("UPDATE onceward.outbox SET type = 'a\\q' WHERE id = '1'");
+
+  const auto fetched = [&](std::size_t limit) {
+    const FetchEventsRequest wanted{partition, limit};
+    const auto found = executor.call<std::vector<PendingEvent>>(
+        [&](auto& reply) { return outbox.fetch_events(wanted, reply); });
+    EXPECT_TRUE(found) << found.error().message;
+    std::string ids;
+    for (const PendingEvent& event : *found) ids += event.event.id + " ";
+    return ids;
+  };
+  EXPECT_EQ(fetched(100), "3 ");
+  EXPECT_TRUE(eventually([&] { return fetched(1) == "3 "; }))
+      << "what cannot be read takes no place for long";
+  const ListEventsRequest all{};
+  const auto listed =
+      executor.call<ListEventsReply>([&](auto& reply) { return outbox.list_events(all, reply); });
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->events.size(), 3u);
+  EXPECT_EQ(listed->events[0].event.id, "1");
+  EXPECT_EQ(listed->events[0].last_error, "it cannot be read");
+  EXPECT_EQ(listed->events[2].event.type, "c");
+  link_->run("UPDATE onceward.outbox SET type = 'a' WHERE id = '1'");
+  EXPECT_EQ(fetched(100), "1 2 3 ");
+  link_->run("DELETE FROM onceward.outbox");
 }
 
 TEST_F(PostgresFaults, a_claim_waits_for_the_disk_although_the_role_would_not) {  // I1

@@ -62,6 +62,25 @@ class RedisOutboxTest : public RedisServerTest {
     return executor.call<std::size_t>(
         [&](auto& reply) { return store.outbox()->settle_events(wanted, reply); });
   }
+  static std::string fetched(Store& store, const Record& of, std::size_t limit = 100) {
+    std::string ids;
+    for (const PendingEvent& event : fetch(store, of, limit)) ids += event.event.id + " ";
+    return ids;
+  }
+  static ListEventsReply list(Store& store, const ListEventsRequest& wanted) {
+    testing::BlockingExecutor executor;
+    const auto page = executor.call<ListEventsReply>(
+        [&](auto& reply) { return store.outbox()->list_events(wanted, reply); });
+    EXPECT_TRUE(page) << page.error().message;
+    return page ? *page : ListEventsReply{};
+  }
+  // Another key whose events are in the same partition.
+  static ClaimRequest beside(const ClaimRequest& one) {
+    for (int i = 0;; ++i) {
+      ClaimRequest other = request("beside " + std::to_string(i));
+      if (outbox_partition_of(other.scope) == outbox_partition_of(one.scope)) return other;
+    }
+  }
   std::int64_t milliseconds_left(const std::string& key) { return std::stoll(ask({"PTTL", key})); }
   std::uint64_t scripts_run() {
     const std::string stats = ask({"INFO", "commandstats"});
@@ -198,6 +217,50 @@ TEST_F(RedisOutboxTest, an_event_can_be_read_by_a_person_and_leaves_nothing_behi
   EXPECT_EQ(*settle(*store, {fence_of(relay), {"2", "3"}, {}}), 2u);
   ask({"DEL", key(request("k")), "onceward:outbox:sequence"});
   EXPECT_EQ(ask({"DBSIZE"}), before);
+}
+
+TEST_F(RedisOutboxTest, an_event_that_cannot_be_read_holds_up_nothing_but_its_own_key) {
+  struct Damage {
+    std::vector<std::vector<std::string>> done;
+    std::string left;  // what may be sent
+  };
+  const std::vector<Damage> damages = {
+      {{{"HSET", "onceward:event:1", "attempts", "many"}}, "3 "},
+      {{{"HSET", "onceward:event:1", "due_at", ""}}, "3 "},
+      {{{"HDEL", "onceward:event:1", "payload"}}, "3 "},
+      // Nobody can tell whose it was.
+      {{{"HDEL", "onceward:event:1", "scope"}}, "2 3 "},
+      {{{"DEL", "onceward:event:1"}}, "2 3 "},
+      {{{"DEL", "onceward:event:1"}, {"SET", "onceward:event:1", "no hash"}}, "2 3 "},
+  };
+  for (const auto& [done, left] : damages) {
+    SCOPED_TRACE(done.back()[0] + " " + done.back().back());
+    server_->flush_all();
+    const std::unique_ptr<RedisStore> store = open();
+    const Record relay = claim(*store, request("relay"))->record;
+    const Record mine = claim(*store, request("k"))->record;
+    ASSERT_TRUE(complete_with(*store, mine, {{"1", "a", "", "x"}, {"2", "b", "", "x"}}));
+    const Record other = claim(*store, beside(request("k")))->record;
+    ASSERT_TRUE(complete_with(*store, other, {{"3", "c", "", "x"}}));
+    for (const std::vector<std::string>& words : done) ask(words);
+
+    EXPECT_EQ(fetched(*store, mine), left);
+    EXPECT_EQ(fetched(*store, mine, 1), left.substr(0, 2)) << "what cannot be read takes no place";
+    ListEventsReply page = list(*store, {.limit = 1});
+    ASSERT_EQ(page.events.size(), 1u);
+    EXPECT_EQ(page.events[0].event.id, "1");
+    EXPECT_EQ(page.events[0].last_error, "it cannot be read");
+    page = list(*store, {.cursor = page.cursor});
+    ASSERT_EQ(page.events.size(), 2u);
+    EXPECT_EQ(page.events[1].event.id, "3");
+    EXPECT_EQ(*settle(*store, {fence_of(relay), {"3"}, {{"2", "no", 1h, false}}}), 2u);
+    testing::BlockingExecutor executor;
+    EXPECT_TRUE(
+        executor.call<OutboxStats>([&](auto& reply) { return store->outbox()->outbox_stats(reply); }));
+    const RetryEventsRequest retry{{"1", "2"}};
+    EXPECT_TRUE(
+        executor.call<std::size_t>([&](auto& reply) { return store->outbox()->retry_events(retry, reply); }));
+  }
 }
 
 std::vector<std::string> documented_rights() {

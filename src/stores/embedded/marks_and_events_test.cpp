@@ -173,6 +173,35 @@ TEST_F(MarksAndEventsTest, segments_go_when_nothing_in_them_stands_or_waits) {
   EXPECT_LE(store_->figures().segments, 3u);
 }
 
+TEST_F(MarksAndEventsTest, an_event_that_cannot_be_read_holds_up_nothing_but_its_own_key) {
+  open();
+  const Record damaged = sell("damaged");
+  std::string beside = "beside";
+  while (outbox_partition_of(request(beside).scope) != outbox_partition_of(damaged.scope)) beside += '.';
+  const Record other = sell(beside);
+  const std::string payload = std::string(200, 'p') + "damaged";
+  for (const auto& file : std::filesystem::directory_iterator(options_.dir)) {
+    if (file.path().extension() != ".log") continue;
+    std::fstream log(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(log), std::istreambuf_iterator<char>()};
+    for (std::size_t at = bytes.find(payload); at != std::string::npos; at = bytes.find(payload, at + 1)) {
+      log.clear();
+      log.seekp(static_cast<std::streamoff>(at));
+      log.put('q');
+    }
+  }
+  for (const std::size_t limit : {1u, 100u}) {
+    const FetchEventsRequest wanted{outbox_partition_of(damaged.scope), limit};
+    testing::BlockingExecutor executor;
+    const auto due = executor.call<std::vector<PendingEvent>>(
+        [&](auto& reply) { return store_->outbox()->fetch_events(wanted, reply); });
+    ASSERT_TRUE(due);
+    ASSERT_EQ(due->size(), 1u) << limit;
+    EXPECT_EQ(due->front().scope, other.scope) << limit;
+  }
+  EXPECT_EQ(caller_->events().size(), 2u);
+}
+
 TEST_F(MarksAndEventsTest, a_damaged_mark_is_an_error_and_never_free) {
   open();
   sell("a");

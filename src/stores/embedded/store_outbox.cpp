@@ -33,17 +33,23 @@ std::optional<PendingEvent> StoreImpl::read_event(const PendingEvents::Ref& ref)
 }
 
 bool StoreImpl::fetch_events(const FetchEventsRequest& request, Reply<std::vector<PendingEvent>>& reply) {
-  std::vector<PendingEvent> found;
-  std::set<Scope> held_up;  // order within a scope: nothing passes one that cannot be had now
-  for (const PendingEvents::Ref& ref : events_.due(request.partition, time_.now(), request.limit)) {
-    if (held_up.contains(ref.event.scope)) continue;
-    if (std::optional<PendingEvent> event = read_event(ref)) {
-      found.push_back(std::move(*event));
-    } else {
-      held_up.insert(ref.event.scope);
+  // More than the limit only when some of what comes first cannot be had.
+  for (std::size_t asked = request.limit;; asked *= 4) {
+    const std::vector<PendingEvents::Ref> due = events_.due(request.partition, time_.now(), asked);
+    std::vector<PendingEvent> found;
+    std::set<Scope> held_up;  // order within a scope: nothing passes one that cannot be had now
+    for (const PendingEvents::Ref& ref : due) {
+      if (found.size() == request.limit) break;
+      if (held_up.contains(ref.event.scope)) continue;
+      if (std::optional<PendingEvent> event = read_event(ref)) {
+        found.push_back(std::move(*event));
+      } else {
+        held_up.insert(ref.event.scope);
+      }
     }
+    if (found.size() == request.limit || due.size() < asked)
+      return answer<std::vector<PendingEvent>>(reply, std::move(found));
   }
-  return answer<std::vector<PendingEvent>>(reply, std::move(found));
 }
 
 bool StoreImpl::settle_events(const SettleEventsRequest& request, Reply<std::size_t>& reply) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "stores/postgres/text.hpp"
 
@@ -38,11 +39,14 @@ std::string read_text(Row& row) {
 
 Error no_answer() { return {Errc::unreadable, "the outbox has a row with a value that no event has"}; }
 
-Result<PendingEvent> read_event(Row row) {
-  PendingEvent pending;
+// False: it cannot be read; what is known is its place, and its id as far as that goes.
+bool read_event(Row row, PendingEvent& pending) {
   pending.sequence = static_cast<std::uint64_t>(row.big());
   row.fixed(pending.scope.data);
-  pending.event.id = read_text(row);
+  const std::string_view spelled = row.bytes();
+  const std::optional<std::string> id = from_text(spelled);
+  if (!id) row.fail();
+  pending.event.id = id.value_or(std::string(spelled));
   pending.event.type = read_text(row);
   pending.event.content_type = read_text(row);
   pending.event.payload = row.bytes();
@@ -51,18 +55,7 @@ Result<PendingEvent> read_event(Row row) {
   pending.attempts = static_cast<std::uint32_t>(row.number());
   pending.last_error = read_text(row);
   pending.set_aside = row.flag();
-  if (!row.ok()) return no_answer();
-  return pending;
-}
-
-Result<std::vector<PendingEvent>> read_events(const PGresult& result) {
-  std::vector<PendingEvent> events;
-  for (int i = 0; i < PQntuples(&result); ++i) {
-    Result<PendingEvent> event = read_event(Row(result, i));
-    if (!event) return event.error();
-    events.push_back(std::move(*event));
-  }
-  return events;
+  return row.ok();
 }
 
 Result<std::size_t> read_count(Row& row) {
@@ -134,11 +127,21 @@ Statement outbox_stats_statement() {
   return Statement("SELECT pending, set_aside, oldest FROM onceward.outbox_stats()");
 }
 
-Result<std::vector<PendingEvent>> read_fetched_events(const PGresult& result) {
-  Result<std::vector<PendingEvent>> events = read_events(result);
+FetchedEvents read_fetched_events(const PGresult& result, std::size_t limit) {
+  FetchedEvents fetched;
+  std::set<Scope> held_up;
+  for (int i = 0; i < PQntuples(&result) && fetched.events.size() < limit; ++i) {
+    PendingEvent event;
+    if (!read_event(Row(result, i), event)) held_up.insert(event.scope);
+    if (held_up.contains(event.scope)) {
+      ++fetched.held_up;
+    } else {
+      fetched.events.push_back(std::move(event));
+    }
+  }
   // Within one scope it is the order that they have; between scopes the order of writing is the fairer one.
-  if (events) std::ranges::sort(*events, {}, &PendingEvent::sequence);
-  return events;
+  std::ranges::sort(fetched.events, {}, &PendingEvent::sequence);
+  return fetched;
 }
 
 Result<std::size_t> read_settled_events(const PGresult& result) {
@@ -149,9 +152,11 @@ Result<std::size_t> read_settled_events(const PGresult& result) {
 }
 
 Result<ListEventsReply> read_listed_events(const PGresult& result, const ListEventsRequest& request) {
-  Result<std::vector<PendingEvent>> events = read_events(result);
-  if (!events) return events.error();
-  ListEventsReply page{std::move(*events), {}};
+  ListEventsReply page;
+  for (int i = 0; i < PQntuples(&result); ++i) {
+    PendingEvent& event = page.events.emplace_back();
+    if (!read_event(Row(result, i), event)) event.last_error = "it cannot be read";
+  }
   if (static_cast<std::int64_t>(page.events.size()) == bounded(request.limit))
     page.cursor = std::to_string(page.events.back().sequence);
   return page;

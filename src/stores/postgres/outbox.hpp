@@ -18,7 +18,11 @@ Result<Statement> list_events_statement(const ListEventsRequest& request);
 Statement retry_events_statement(const RetryEventsRequest& request, TestTime now);
 Statement outbox_stats_statement();
 
-Result<std::vector<PendingEvent>> read_fetched_events(const PGresult& result);
+struct FetchedEvents {
+  std::vector<PendingEvent> events;
+  std::size_t held_up = 0;  // cannot be read, or of the same scope and behind one that cannot: order is kept
+};
+FetchedEvents read_fetched_events(const PGresult& result, std::size_t limit);
 Result<std::size_t> read_settled_events(const PGresult& result);
 Result<ListEventsReply> read_listed_events(const PGresult& result, const ListEventsRequest& request);
 Result<std::size_t> read_retried_events(const PGresult& result);

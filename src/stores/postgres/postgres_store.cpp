@@ -94,8 +94,15 @@ class Store final : public PostgresStore, public Adopter, public RecordCounts, O
 
   // None of these is on the path of a request.
   bool fetch_events(const FetchEventsRequest& request, Reply<std::vector<PendingEvent>>& reply) override {
-    return submit<std::vector<PendingEvent>>(fetch_events_statement(request, now()), true, reply,
-                                             &read_fetched_events);
+    // What cannot be sent takes no place from what can: where there was some, more is asked for.
+    std::atomic<std::size_t>& held_up = held_up_[request.partition % outbox_partitions];
+    const FetchEventsRequest wider{request.partition, request.limit + 2 * held_up.load()};
+    return submit<std::vector<PendingEvent>>(
+        fetch_events_statement(wider, now()), true, reply, [&request, &held_up](const PGresult& result) {
+          FetchedEvents fetched = read_fetched_events(result, request.limit);
+          held_up = fetched.held_up;
+          return std::move(fetched.events);
+        });
   }
   bool settle_events(const SettleEventsRequest& request, Reply<std::size_t>& reply) override {
     return submit<std::size_t>(settle_events_statement(request, now()), true, reply, &read_settled_events);
@@ -133,6 +140,8 @@ class Store final : public PostgresStore, public Adopter, public RecordCounts, O
 
   const Clock* clock_;
   std::atomic<std::uint64_t> passed_over_{0};
+  std::array<std::atomic<std::size_t>, outbox_partitions>
+      held_up_{};  // events, when they were last looked at
   Watches watches_;
   Pool pool_;  // last: its thread calls the others
 };

@@ -1,8 +1,10 @@
 // The outbox: a script per question, on the I/O thread.
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/hex.hpp"
+#include "core/event_queue.hpp"
 #include "stores/redis/store_impl.hpp"
 
 namespace onceward::redis {
@@ -39,26 +41,47 @@ bool read_field(std::string_view name, std::string_view value, PendingEvent& eve
   return true;  // a person's note
 }
 
-Result<PendingEvent> read_event(const redisReply& reply) {
+constexpr std::array<std::string_view, 8> needed = {"sequence", "scope",      "type",   "content_type",
+                                                    "payload",  "created_at", "due_at", "attempts"};
+
+// The name of an event, "<16 digits> <id>", and its fields. False: it cannot be read; what is known is its
+// place.
+bool read_event(const redisReply& reply, std::size_t partition, PendingEvent& event) {
+  constexpr std::size_t digits = 16;
   const auto elements = elements_of(reply);
-  PendingEvent event;
-  if (elements.size() % 2 != 0) event.event.id = text_of(*elements[0]);
+  if (elements.empty()) return false;
+  const std::string_view name = text_of(*elements[0]);
+  std::size_t found = 0;
+  bool whole = true;
   for (std::size_t at = 1; at + 1 < elements.size(); at += 2) {
-    if (!read_field(text_of(*elements[at]), text_of(*elements[at + 1]), event))
-      return Error{Errc::unreadable, "the event " + event.event.id + " cannot be read"};
+    const std::string_view field = text_of(*elements[at]);
+    if (std::ranges::find(needed, field) != needed.end()) ++found;
+    whole = read_field(field, text_of(*elements[at + 1]), event) && whole;
   }
-  if (event.sequence == 0) return Error{Errc::unreadable, "the event " + event.event.id + " cannot be read"};
-  return event;
+  whole = whole && found == needed.size() && outbox_partition_of(event.scope) == partition;
+  if (name.size() <= digits || !read_number(name.substr(0, digits), event.sequence)) return false;
+  event.event.id = name.substr(digits + 1);
+  if (outbox_partition_of(event.scope) != partition) {
+    event.scope = {};
+    event.scope.data[0] = static_cast<std::uint8_t>(partition);
+  }
+  return whole;
 }
 
-Result<std::vector<PendingEvent>> read_events(const redisReply& reply) {
-  std::vector<PendingEvent> events;
+// What may be sent of these, at most `limit`. Order within a scope: nothing passes one that cannot be read.
+std::vector<PendingEvent> read_due(const redisReply& reply, std::size_t partition, std::size_t limit) {
+  std::vector<PendingEvent> due;
+  std::set<Scope> held_up;
   for (const redisReply* one : elements_of(reply)) {
-    Result<PendingEvent> event = read_event(*one);
-    if (!event) return event.error();
-    events.push_back(std::move(*event));
+    if (due.size() == limit) break;
+    PendingEvent event;
+    if (!read_event(*one, partition, event)) {
+      held_up.insert(event.scope);
+    } else if (!held_up.contains(event.scope)) {
+      due.push_back(std::move(event));
+    }
   }
-  return events;
+  return due;
 }
 
 // A word, and numbers.
@@ -71,27 +94,6 @@ Result<std::array<std::uint64_t, N>> read_numbers(const redisReply& reply, std::
   for (std::size_t i = 0; read && i < N; ++i) read = read_number(text_of(*elements[i + 1]), numbers[i]);
   if (!read) return Error{Errc::unavailable, "the reply is not one of our scripts'"};
   return numbers;
-}
-
-// "<partition>.<sequence of the last event>"
-struct Position {
-  std::size_t partition = 0;
-  std::uint64_t from = 0;
-};
-
-std::optional<Position> position_in(std::string_view cursor) {
-  Position position;
-  if (cursor.empty()) return position;
-  const std::size_t dot = cursor.find('.');
-  if (dot == cursor.npos || !read_number(cursor.substr(0, dot), position.partition) ||
-      !read_number(cursor.substr(dot + 1), position.from))
-    return std::nullopt;
-  position.from += 1;
-  return position;
-}
-
-std::string cursor_after(const PendingEvent& last) {
-  return std::to_string(outbox_partition_of(last.scope)) + "." + std::to_string(last.sequence);
 }
 
 }  // namespace
@@ -119,15 +121,19 @@ bool StoreImpl::outbox_stats(Reply<OutboxStats>& reply) {
 }
 
 Task<Result<std::vector<PendingEvent>>> StoreImpl::do_fetch(const FetchEventsRequest& request) {
-  Arguments arguments = outbox_arguments();
-  arguments.add(std::uint64_t{request.partition});
-  arguments.add(std::uint64_t{std::clamp<std::size_t>(request.limit, 1, page_max)});
-  const Result<Answer> answer = co_await run(scripts().fetch_events, outbox_key(), arguments);
-  if (!answer) co_return answer.error();
-  Result<std::vector<PendingEvent>> events = read_events(*answer->reply);
-  // Within one scope it is the order that they have; between scopes the order of writing is the fairer one.
-  if (events) std::ranges::sort(*events, {}, &PendingEvent::sequence);
-  co_return events;
+  const std::size_t limit = std::clamp<std::size_t>(request.limit, 1, page_max);
+  // More than the limit only when some of what came first cannot be sent.
+  for (std::size_t asked = limit;; asked = std::min(asked * 4, page_max)) {
+    Arguments arguments = outbox_arguments();
+    arguments.add(std::uint64_t{request.partition}).add(std::uint64_t{asked});
+    const Result<Answer> answer = co_await run(scripts().fetch_events, outbox_key(), arguments);
+    if (!answer) co_return answer.error();
+    std::vector<PendingEvent> events = read_due(*answer->reply, request.partition, limit);
+    if (events.size() < limit && elements_of(*answer->reply).size() == asked && asked < page_max) continue;
+    // Within one scope it is the order that they have; between scopes the order of writing is the fairer one.
+    std::ranges::sort(events, {}, &PendingEvent::sequence);
+    co_return std::move(events);
+  }
 }
 
 Task<Result<std::size_t>> StoreImpl::do_settle(const SettleEventsRequest& request) {
@@ -148,24 +154,24 @@ Task<Result<std::size_t>> StoreImpl::do_settle(const SettleEventsRequest& reques
 }
 
 Task<Result<ListEventsReply>> StoreImpl::do_list(const ListEventsRequest& request) {
-  std::optional<Position> position = position_in(request.cursor);
-  if (!position) co_return Error{Errc::invalid, "the cursor is not one of this store's"};
+  Result<EventPosition> position = parse_event_cursor(request.cursor);
+  if (!position) co_return position.error();
   const std::size_t limit = std::clamp<std::size_t>(request.limit, 1, page_max);
   ListEventsReply page;
-  for (; position->partition < outbox_partitions; position = Position{position->partition + 1, 0}) {
+  for (; position->partition < outbox_partitions; position = EventPosition{position->partition + 1, 0}) {
     Arguments arguments = outbox_arguments();
-    arguments.add(std::uint64_t{position->partition}).add(position->from);
+    arguments.add(std::uint64_t{position->partition}).add(position->after + 1);
     // One more than fits tells whether there is more.
     arguments.add(std::uint64_t{limit - page.events.size() + 1}).add(request.set_aside_only);
     const Result<Answer> answer = co_await run(scripts().list_events, outbox_key(), arguments);
     if (!answer) co_return answer.error();
-    Result<std::vector<PendingEvent>> events = read_events(*answer->reply);
-    if (!events) co_return events.error();
-    for (PendingEvent& event : *events) {
+    for (const redisReply* one : elements_of(*answer->reply)) {
       if (page.events.size() == limit) {
-        page.cursor = cursor_after(page.events.back());
+        page.cursor = event_cursor(page.events.back());
         co_return std::move(page);
       }
+      PendingEvent event;
+      if (!read_event(*one, position->partition, event)) event.last_error = "it cannot be read";
       page.events.push_back(std::move(event));
     }
   }

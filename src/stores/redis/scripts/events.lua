@@ -9,11 +9,20 @@ local function event_key(id) return prefix .. 'event:' .. id end
 local function name_of(sequence, id) return string.format('%016.0f ', sequence) .. id end
 local function id_in(name) return string.sub(name, 18) end
 
+-- Nothing: it is not there, or cannot be read. Others of its script may have been written already, and none of them
+-- may be kept from its end by this one.
 local function load_event(id)
-  local found = redis.call('HMGET', event_key(id), 'sequence', 'scope', 'due_at', 'attempts', 'set_aside')
-  if not found[1] then return nil end
-  return {id = id, name = name_of(tonumber(found[1]), id), scope = found[2], partition = partition_of(found[2]),
-    due_at = tonumber(found[3]), attempts = tonumber(found[4]), set_aside = found[5] == 'yes'}
+  local found = redis.pcall('HMGET', event_key(id), 'sequence', 'scope', 'due_at', 'attempts', 'set_aside')
+  if found.err or not found[2] then return nil end
+  local sequence, due_at, attempts = tonumber(found[1] or nil), tonumber(found[3] or nil), tonumber(found[4] or nil)
+  if not (sequence and due_at and attempts and string.match(found[2], '^%x%x')) then return nil end
+  return {id = id, name = name_of(sequence, id), scope = found[2], partition = partition_of(found[2]),
+    due_at = due_at, attempts = attempts, set_aside = found[5] == 'yes'}
+end
+
+local function time_in(id, field)
+  local found = redis.pcall('HGET', event_key(id), field)
+  return type(found) == 'string' and tonumber(found) or nil
 end
 
 -- Makes the times from which the events of a scope may be sent what they must be, after one of them has changed.
@@ -21,8 +30,7 @@ local function line_up(scope)
   local ready = set_of(partition_of(scope), 'ready')
   local latest = 0
   for _, name in ipairs(redis.call('ZRANGE', queue_of(scope), 0, -1)) do
-    local due_at = tonumber(redis.call('HGET', event_key(id_in(name)), 'due_at') or 0)
-    latest = math.max(latest, due_at)
+    latest = math.max(latest, time_in(id_in(name), 'due_at') or 0)
     redis.call('ZADD', ready, text_of(latest), name)
   end
 end

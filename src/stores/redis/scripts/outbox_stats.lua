@@ -1,11 +1,12 @@
--- The oldest of a partition is the first that was not set aside.
+-- The oldest of a partition is the first that was not set aside and tells its age.
 local function oldest_in(partition)
   local from = 0
   while true do
     local names = redis.call('ZRANGE', set_of(partition, 'all'), from, from + 99)
     for _, name in ipairs(names) do
       if not redis.call('ZSCORE', set_of(partition, 'aside'), name) then
-        return tonumber(redis.call('HGET', event_key(id_in(name)), 'created_at') or nil)
+        local created_at = time_in(id_in(name), 'created_at')
+        if created_at then return created_at end
       end
     end
     if #names < 100 then return nil end
