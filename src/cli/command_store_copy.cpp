@@ -93,18 +93,31 @@ class CopyRun {
         co_await store_call<StoreStats>(worker_, [this](auto& reply) { return from_.store->stats(reply); });
     if (!stats) co_return stats.error();
     total_ = stats->records;
+    auto* const source = dynamic_cast<Adopter*>(from_.store.get());
     auto* const target = dynamic_cast<Adopter*>(to_.store.get());
+    if (!source) co_return Error{Errc::refused, "FROM gives no records to another store"};
     if (!target) co_return Error{Errc::refused, "TO takes no records of another store"};
+    const Result<Done> copied = co_await copy_all(*source, *target);
+    counts_.unreadable += source->passed_over();
+    if (!copied) co_return copied;
+    if (!options_.verify) co_return Done{};
+    co_return co_await compare_all(*source, *target);
+  }
+
+  Task<Result<Done>> copy_all(Adopter& source, Adopter& target) {
     const Result<Done> copied =
-        co_await copy_store(worker_, *from_.store, *target, counts_,
+        co_await copy_store(worker_, *from_.store, target, counts_,
                             [this](const CopyCounts& so_far) { show("copied", so_far.read); });
-    if (const auto* const source = dynamic_cast<const Adopter*>(from_.store.get()))
-      counts_.unreadable += source->passed_over();
-    if (!copied || !options_.verify) co_return copied;
+    if (!copied) co_return copied;
+    co_return co_await copy_marks(worker_, source, target, counts_);
+  }
+
+  Task<Result<Done>> compare_all(Adopter& source, Adopter& target) {
     CopyCounts compared;
-    const Result<Done> seen =
+    Result<Done> seen =
         co_await compare_stores(worker_, *from_.store, *to_.store, compared,
                                 [this](const CopyCounts& so_far) { show("compared", so_far.read); });
+    if (seen) seen = co_await compare_marks(worker_, source, target, compared);
     counts_.different = compared.different + compared.unreadable;
     counts_.examples.insert(counts_.examples.end(), compared.examples.begin(), compared.examples.end());
     co_return seen;
@@ -147,7 +160,8 @@ class CopyRun {
 boost::json::object as_json(const CopyCounts& counts, bool verified) {
   boost::json::object out{{"read", counts.read},       {"written", counts.written},
                           {"present", counts.present}, {"gone", counts.gone},
-                          {"held", counts.held},       {"unreadable", counts.unreadable}};
+                          {"held", counts.held},       {"unreadable", counts.unreadable},
+                          {"marks", counts.marks},     {"marks_written", counts.marks_written}};
   if (verified) out["different"] = counts.different;
   if (!counts.examples.empty()) out["examples"] = boost::json::value_from(counts.examples);
   return out;
@@ -158,6 +172,10 @@ void print(const CopyCounts& counts, bool verified) {
                         counts.present,
                         counts.gone ? fmt::format(", {} over meanwhile", counts.gone) : std::string())
                 .c_str());
+  if (counts.marks)
+    std::puts(fmt::format("{} marks with an end to come: {} had not come with their records", counts.marks,
+                          counts.marks_written)
+                  .c_str());
   if (counts.held)
     std::puts(
         fmt::format("{} are held by a lease that lasts. If their owners still work on FROM, stop or drain "
@@ -205,9 +223,10 @@ Command store_copy_command() {
           .details =
               "For moving a service: stop or drain what uses FROM, copy, start again with TO. Records arrive "
               "as they\n"
-              "are: state, epoch, owner, times, stored answer. What TO has already and is as late stays, so "
-              "that\n"
-              "running it again finishes an interrupted copy and brings only what has changed.\n\n"
+              "are: state, epoch, owner, times, stored answer; and marks that have outlived theirs. What TO "
+              "has already and\n"
+              "is as late stays, so that running it again finishes an interrupted copy and brings only what "
+              "has changed.\n\n"
               "Example:\n"
               "  onceward store copy file:./onceward-data postgres://app@db/app --verify",
           .options = {{.names = "FROM",

@@ -29,6 +29,38 @@ class Join {
   std::coroutine_handle<> waiting_;
 };
 
+struct Turns {
+  Join all;
+  std::size_t next = 0;
+  std::optional<Error> failure;
+};
+
+template <class Item, class Handle>
+Task<> take_turns(const std::vector<Item>& items, const Handle& handle, Turns& turns) {
+  while (turns.next < items.size() && !turns.failure) {
+    const Item& item = items[turns.next++];
+    if (const Result<Done> handled = co_await handle(item); !handled) turns.failure = handled.error();
+  }
+  turns.all.done();  // last: it may resume the one that waits, who ends what this frame refers to
+}
+
+// Many in flight; the first failure ends it.
+template <class Item, class Handle>
+Task<Result<Done>> handle_all(const std::vector<Item>& items, Handle handle) {
+  Turns turns;
+  for (std::size_t lane = 0; lane < std::min(in_flight, items.size()); ++lane) {
+    turns.all.add();
+    spawn(take_turns(items, handle, turns));
+  }
+  co_await turns.all;
+  if (turns.failure) co_return *turns.failure;
+  co_return Done{};
+}
+
+void note(CopyCounts& counts, const OperationId& id) {
+  if (counts.examples.size() < examples_max) counts.examples.push_back(to_string(id));
+}
+
 // One pass over the source: what is done with each record is the subclass's.
 class Pass {
  public:
@@ -43,8 +75,9 @@ class Pass {
       Result<ListReply> page =
           co_await store_call<ListReply>(executor_, [&](auto& reply) { return from_.list(request, reply); });
       if (!page) co_return page.error();
-      co_await handle_page(page->records);
-      if (failure_) co_return *failure_;
+      const Result<Done> handled =
+          co_await handle_all(page->records, [this](const Record& seen) { return handle_seen(seen); });
+      if (!handled) co_return handled;
       request.cursor = page->cursor;
       progress(counts_);
     } while (!request.cursor.empty());
@@ -57,46 +90,28 @@ class Pass {
   Task<Result<Record>> lookup(Store& store, const Scope& scope) {
     co_return co_await store_call<Record>(executor_, [&](auto& reply) { return store.lookup(scope, reply); });
   }
-  void note(const Record& record) {
-    if (counts_.examples.size() < examples_max) counts_.examples.push_back(to_string(record.operation_id));
-  }
+  void note(const Record& record) { cli::note(counts_, record.operation_id); }
 
   Executor& executor_;
   Store& from_;
   CopyCounts& counts_;
 
  private:
-  Task<> handle_page(const std::vector<Record>& listed) {
-    Join all;
-    std::size_t next = 0;
-    for (std::size_t lane = 0; lane < std::min(in_flight, listed.size()); ++lane) {
-      all.add();
-      spawn(take_turns(listed, next, all));
+  Task<Result<Done>> handle_seen(const Record& seen) {
+    ++counts_.read;
+    // A list need not carry answers.
+    const Result<Record> whole = co_await lookup(from_, seen.scope);
+    if (whole) co_return co_await handle(*whole);
+    if (whole.error().code == Errc::not_found) {
+      ++counts_.gone;
+    } else if (whole.error().code == Errc::unreadable) {
+      ++counts_.unreadable;
+      note(seen);
+    } else {
+      co_return whole.error();
     }
-    co_await all;
+    co_return Done{};
   }
-
-  Task<> take_turns(const std::vector<Record>& listed, std::size_t& next, Join& all) {
-    while (next < listed.size() && !failure_) {
-      const Record& seen = listed[next++];
-      ++counts_.read;
-      // A list need not carry answers.
-      const Result<Record> whole = co_await lookup(from_, seen.scope);
-      if (!whole && whole.error().code == Errc::not_found) {
-        ++counts_.gone;
-      } else if (!whole && whole.error().code == Errc::unreadable) {
-        ++counts_.unreadable;
-        note(seen);
-      } else if (!whole) {
-        failure_ = whole.error();
-      } else if (const Result<Done> handled = co_await handle(*whole); !handled) {
-        failure_ = handled.error();
-      }
-    }
-    all.done();  // last: it may resume the one that waits, who ends what this frame refers to
-  }
-
-  std::optional<Error> failure_;
 };
 
 class Copy final : public Pass {
@@ -153,6 +168,48 @@ class Comparison final : public Pass {
   Store& to_;
 };
 
+class MarkPass {
+ public:
+  MarkPass(Executor& executor, Adopter& from, Adopter& to, bool only_ask, CopyCounts& counts)
+      : executor_(executor), from_(from), to_(to), only_ask_(only_ask), counts_(counts) {}
+
+  Task<Result<Done>> run() {
+    ListMarksRequest request;
+    request.limit = page_records;
+    do {
+      Result<ListMarksReply> page = co_await store_call<ListMarksReply>(
+          executor_, [&](auto& reply) { return from_.list_marks(request, reply); });
+      if (!page) co_return page.error();
+      const Result<Done> handled =
+          co_await handle_all(page->marks, [this](const MarkEntry& entry) { return handle(entry); });
+      if (!handled) co_return handled;
+      request.cursor = page->cursor;
+    } while (!request.cursor.empty());
+    co_return Done{};
+  }
+
+ private:
+  Task<Result<Done>> handle(const MarkEntry& entry) {
+    const AdoptMarkRequest request{entry, only_ask_};
+    const Result<bool> taken =
+        co_await store_call<bool>(executor_, [&](auto& reply) { return to_.adopt_mark(request, reply); });
+    const bool is_unreadable = !taken && taken.error().code == Errc::unreadable;
+    if (!taken && !is_unreadable) co_return taken.error();
+    ++counts_.marks;
+    counts_.unreadable += is_unreadable;
+    const bool is_missing = taken && *taken;
+    (only_ask_ ? counts_.different : counts_.marks_written) += is_missing;
+    if (is_unreadable || (only_ask_ && is_missing)) note(counts_, entry.holder.operation_id);
+    co_return Done{};
+  }
+
+  Executor& executor_;
+  Adopter& from_;
+  Adopter& to_;
+  const bool only_ask_;
+  CopyCounts& counts_;
+};
+
 }  // namespace
 
 Task<Result<Done>> copy_store(Executor& executor, Store& from, Adopter& to, CopyCounts& counts,
@@ -165,6 +222,16 @@ Task<Result<Done>> compare_stores(Executor& executor, Store& from, Store& to, Co
                                   CopyProgress progress) {
   Comparison pass(executor, from, to, counts);
   co_return co_await pass.run(progress);
+}
+
+Task<Result<Done>> copy_marks(Executor& executor, Adopter& from, Adopter& to, CopyCounts& counts) {
+  MarkPass pass(executor, from, to, false, counts);
+  co_return co_await pass.run();
+}
+
+Task<Result<Done>> compare_marks(Executor& executor, Adopter& from, Adopter& to, CopyCounts& counts) {
+  MarkPass pass(executor, from, to, true, counts);
+  co_return co_await pass.run();
 }
 
 }  // namespace onceward::cli

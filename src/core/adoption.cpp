@@ -43,4 +43,13 @@ bool supersedes(const Record& copy, const Record& standing) {
          copy.lease_until > standing.lease_until;
 }
 
+bool takes_mark(const MarkEntry& copy, const MarkEntry* entry, const Record* holder, Timestamp now) {
+  if (!copy.until || now >= *copy.until) return false;
+  if (!entry) return true;
+  const bool is_same =
+      entry->holder.scope == copy.holder.scope && entry->holder.operation_id == copy.holder.operation_id;
+  if (is_same && entry->until) return *entry->until < *copy.until;
+  return !stands(*entry, holder, now);
+}
+
 }  // namespace onceward

@@ -69,5 +69,44 @@ TEST(Adoption, a_copy_with_a_renewed_lease_is_later_and_one_that_is_gone_is_not_
   EXPECT_FALSE(transition(nullptr, over, over.expires_at + over.receipt_ttl).next);
 }
 
+MarkEntry fact_of(std::uint8_t who, std::optional<Timestamp> until) {
+  MarkEntry entry;
+  entry.scope.data[0] = 9;
+  entry.holder.scope.data[0] = who;
+  entry.holder.operation_id.data[0] = 2;
+  entry.until = until;
+  return entry;
+}
+
+TEST(Adoption, a_mark_is_taken_unless_one_stands_there_or_ends_later) {
+  Record running = in(State::processing);
+  running.scope.data[0] = 1;
+  Record failed = in(State::failed);
+  failed.scope.data[0] = 1;
+  const struct {
+    const char* why;
+    std::optional<Timestamp> ends;
+    std::optional<MarkEntry> entry;
+    const Record* holder;
+    bool taken;
+  } cases[] = {
+      {"nothing is there", now + 5s, {}, nullptr, true},
+      {"its time is over", now, {}, nullptr, false},
+      {"it has no end and comes with its record", {}, {}, nullptr, false},
+      {"the same", now + 5s, fact_of(1, now + 5s), nullptr, false},
+      {"the same with a later end", now + 5s, fact_of(1, now + 6s), nullptr, false},
+      {"the same with an earlier end", now + 5s, fact_of(1, now + 4s), nullptr, true},
+      {"the same, open here", now + 5s, fact_of(1, {}), &running, false},
+      {"the same, open once, its record gone", now + 5s, fact_of(1, {}), nullptr, true},
+      {"another's that stands", now + 5s, fact_of(3, now + 1s), nullptr, false},
+      {"another's whose time is over", now + 5s, fact_of(3, now), nullptr, true},
+      {"another's whose record is gone", now + 5s, fact_of(3, {}), nullptr, true},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(takes_mark(fact_of(1, c.ends), c.entry ? &*c.entry : nullptr, c.holder, now), c.taken) << c.why;
+  }
+  EXPECT_TRUE(takes_mark(fact_of(3, now + 5s), &cases[3].entry.value(), &failed, now)) << "no effect";
+}
+
 }  // namespace
 }  // namespace onceward

@@ -6,9 +6,21 @@
 #include "core/transition.hpp"
 
 namespace onceward::testing {
-namespace {
-
 using namespace std::chrono_literals;
+
+void MarkAdoption::SetUp() {
+  MarkConformance::SetUp();
+  if (!IsSkipped() && !dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "nothing is copied to or from it";
+}
+
+MarkEntry MarkAdoption::fact(const std::string& name, std::uint8_t who, Duration left) {
+  MarkEntry entry{unique(name).scope, {}, now() + left};
+  entry.holder.scope = scope_of("", "", "elsewhere", std::to_string(who), "");
+  entry.holder.operation_id = make_operation_id(entry.holder.scope, now(), who);
+  return entry;
+}
+
+namespace {
 
 // A record as another store would give it, made by the rules themselves.
 Record elsewhere(const ClaimRequest& wanted, Timestamp at) {
@@ -183,6 +195,71 @@ TEST_P(StoreConformance, an_adopted_record_survives_a_restart) {
   if (!under_test_->restart()) GTEST_SKIP() << "this store keeps nothing";
   expect_same(*lookup(done.scope), done);
 }
+
+TEST_P(MarkAdoption, marks_with_an_end_are_listed_page_by_page_whatever_became_of_their_records) {
+  std::set<Scope> wanted;
+  for (int i = 0; i < 7; ++i) {
+    const std::string name = "fact " + std::to_string(i);
+    const Record mine = must_claim(marked("k" + std::to_string(i), {unique(name, 48h)}));
+    if (i == 0) continue;  // its mark has no end yet
+    ASSERT_TRUE(complete(mine, "done", State::succeeded, 1h));
+    wanted.insert(unique(name).scope);
+  }
+  const Timestamp end = now() + 48h;
+  advance(2h);
+  purge_all();  // the records are gone, their facts are not
+  for (const std::size_t page : {std::size_t{2}, std::size_t{1000}}) {
+    std::set<Scope> found;
+    for (const MarkEntry& entry : list_marks(page)) {
+      found.insert(entry.scope);
+      EXPECT_EQ(entry.until, end);
+      EXPECT_EQ(entry.holder.kind, MarkKind::unique);
+    }
+    EXPECT_EQ(found, wanted) << page;
+  }
+  advance(47h);
+  EXPECT_TRUE(list_marks().empty()) << "over";
+}
+
+TEST_P(MarkAdoption, a_fact_that_outlived_its_record_is_known_where_it_is_copied_to) {  // CONTRACT 5
+  const MarkEntry copy = fact("order 1", 1, 48h);
+  EXPECT_TRUE(*adopt_mark(copy, true)) << "asking";
+  EXPECT_TRUE(list_marks().empty()) << "asking changes nothing";
+  EXPECT_TRUE(*adopt_mark(copy));
+  EXPECT_EQ(list_marks(), std::vector{copy});
+  EXPECT_FALSE(*adopt_mark(copy, true));
+  EXPECT_FALSE(*adopt_mark(copy)) << "it is there";
+  const Result<ClaimReply> refused = claim(marked("k", {unique("order 1")}));
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_FALSE(refused->granted);
+  ASSERT_TRUE(refused->standing);
+  EXPECT_EQ(*refused->standing, copy.holder);
+  advance(49h);
+  EXPECT_FALSE(*adopt_mark(copy)) << "over";
+  must_claim(marked("k", {unique("order 1")}));
+}
+
+TEST_P(MarkAdoption, a_copied_mark_gives_way_to_one_that_stands_and_to_a_later_end) {
+  const Record running = must_claim(marked("k", {unique("order 1")}));
+  EXPECT_FALSE(*adopt_mark(fact("order 1", 1, 48h))) << "another runs here";
+  expect_refused(marked("other", {unique("order 1")}), running);
+  ASSERT_TRUE(*adopt_mark(fact("order 2", 1, 48h)));
+  EXPECT_FALSE(*adopt_mark(fact("order 2", 1, 47h))) << "it ends earlier";
+  EXPECT_FALSE(*adopt_mark(fact("order 2", 2, 96h))) << "another's, and one stands";
+  EXPECT_TRUE(*adopt_mark(fact("order 2", 1, 49h))) << "the same, kept longer";
+  EXPECT_EQ(list_marks(), std::vector{fact("order 2", 1, 49h)});
+  ASSERT_TRUE(release(running));
+  EXPECT_TRUE(*adopt_mark(fact("order 1", 1, 48h))) << "nothing stands any more";
+}
+
+TEST_P(MarkAdoption, a_copied_mark_survives_a_restart) {
+  const MarkEntry copy = fact("order 1", 1, 48h);
+  ASSERT_TRUE(*adopt_mark(copy));
+  if (!under_test_->restart()) GTEST_SKIP() << "this store keeps nothing";
+  EXPECT_EQ(list_marks(), std::vector{copy});
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MarkAdoption);
 
 }  // namespace
 }  // namespace onceward::testing

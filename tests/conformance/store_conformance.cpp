@@ -77,6 +77,31 @@ Result<bool> StoreConformance::adopt(const Record& copy) {
   return executor_.call<bool>([&](auto& reply) { return adopter.adopt(copy, reply); });
 }
 
+Result<bool> StoreConformance::adopt_mark(const MarkEntry& copy, bool only_ask) {
+  auto& adopter = dynamic_cast<Adopter&>(store());
+  const AdoptMarkRequest request{copy, only_ask};
+  return executor_.call<bool>([&](auto& reply) { return adopter.adopt_mark(request, reply); });
+}
+
+std::vector<MarkEntry> StoreConformance::list_marks(std::size_t page) {
+  auto& adopter = dynamic_cast<Adopter&>(store());
+  std::map<Scope, MarkEntry> found;
+  ListMarksRequest request{page, ""};
+  do {
+    const auto reply =
+        executor_.call<ListMarksReply>([&](auto& r) { return adopter.list_marks(request, r); });
+    if (!reply) {
+      ADD_FAILURE() << reply.error().message;
+      return {};
+    }
+    for (const MarkEntry& entry : reply->marks) found.insert_or_assign(entry.scope, entry);
+    request.cursor = reply->cursor;
+  } while (!request.cursor.empty());
+  std::vector<MarkEntry> all;
+  for (const auto& [scope, entry] : found) all.push_back(entry);
+  return all;
+}
+
 Result<Record> StoreConformance::lookup(const Scope& scope) {
   return executor_.call<Record>([&](auto& reply) { return store().lookup(scope, reply); });
 }

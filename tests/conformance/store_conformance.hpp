@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "core/marks.hpp"
 #include "onceward/outbox_store.hpp"
 #include "onceward/store.hpp"
 #include "support/fakes.hpp"
@@ -58,6 +59,8 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   Result<Record> unknown(const Record& mine, UnknownCause cause = UnknownCause::timeout);
   Result<Record> resolve(const Record& record, State as, Epoch epoch, const std::string& body = "");
   Result<bool> adopt(const Record& copy);  // of stores that are Adopters
+  Result<bool> adopt_mark(const MarkEntry& copy, bool only_ask = false);
+  std::vector<MarkEntry> list_marks(std::size_t page = 1000);  // each once, by scope
   Result<Record> lookup(const Scope& scope);
   Result<Record> lookup(const OperationId& id);
   Result<ListReply> list(const ListRequest& request);
@@ -90,6 +93,15 @@ class MarkConformance : public StoreConformance {
   void expect_refused(const ClaimRequest& wanted, const Record& holder);
 };
 
+// For those of them that marks are copied to and from.
+class MarkAdoption : public MarkConformance {
+ protected:
+  void SetUp() override;
+
+  // As another store would give it: that this fact has come true, by the operation of that number.
+  MarkEntry fact(const std::string& name, std::uint8_t who, Duration left);
+};
+
 // For stores that keep an outbox; the others skip it.
 class OutboxConformance : public StoreConformance {
  protected:
@@ -117,6 +129,7 @@ class OutboxConformance : public StoreConformance {
   INSTANTIATE_TEST_SUITE_P(prefix, StoreConformance, __VA_ARGS__, factory_name);  \
   INSTANTIATE_TEST_SUITE_P(prefix, ResultConformance, __VA_ARGS__, factory_name); \
   INSTANTIATE_TEST_SUITE_P(prefix, MarkConformance, __VA_ARGS__, factory_name);   \
+  INSTANTIATE_TEST_SUITE_P(prefix, MarkAdoption, __VA_ARGS__, factory_name);      \
   INSTANTIATE_TEST_SUITE_P(prefix, OutboxConformance, __VA_ARGS__, factory_name)
 
 }  // namespace onceward::testing

@@ -154,6 +154,25 @@ def test_a_record_that_cannot_be_read_is_not_lost_silently(serve, postgres, stor
     assert code == 1 and counts["written"] == 2 and counts["unreadable"] == 1, counts
 
 
+@pytest.mark.parametrize("source,target", MOVES, ids=["-".join(move) for move in MOVES])
+def test_a_fact_that_has_outlived_its_record_is_not_forgotten(serve, upstream, store_url, key, source, target):
+    paid_once = operation("/pay", in_progress=WAIT_NOT, unique={"name": "pay", "fields": ["/order"], "keep": "365d"})
+    origin, destination = store_url(source), store_url(target)
+    before = serve(origin, [paid_once | {"ttl": "100ms"}])
+    first = expect.first_answer(before.post("/pay", key=key, json={"order": key}))
+    eventually(lambda: not Api(before).get("/v1/records?operation=pay").json()["records"], what="the record to be over")
+    before.stop()
+    code, counts, told = copy(origin, destination, "--verify")
+    assert code == 0 and counts["marks"] == counts["marks_written"] == 1 and counts["different"] == 0, (counts, told)
+    code, counts, _ = copy(origin, destination, "--verify")
+    assert code == 0 and counts["marks"] == 1 and counts["marks_written"] == 0, counts
+    after = serve(destination, [paid_once])
+    members = expect.problem(after.post("/pay", key=f"{key}-2", json={"order": key}), 409, "DUPLICATE_BUSINESS_OPERATION")
+    assert members["operationId"] == first.operation_id
+    assert upstream.effects(f"{key}-2") == 0
+    expect.first_answer(after.post("/pay", key=f"{key}-3", json={"order": f"{key}-3"}))
+
+
 def test_progress_is_drawn_on_a_terminal(serve, store_url, key):
     origin, destination = store_url("file"), store_url("file")
     before = serve(origin, OPERATIONS)

@@ -35,6 +35,8 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   bool unknown(const UnknownRequest&, Reply<Record>&) override;
   bool resolve(const ResolveRequest&, Reply<Record>&) override;
   bool adopt(const Record&, Reply<bool>&) override;
+  bool list_marks(const ListMarksRequest&, Reply<ListMarksReply>&) override;
+  bool adopt_mark(const AdoptMarkRequest&, Reply<bool>&) override;
   std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope&, Reply<Record>&) override;
   bool lookup(const OperationId&, Reply<Record>&) override;
@@ -99,10 +101,16 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   };
   void keep_house();
   void in_background(std::function<void()> job);
-  std::vector<std::uint64_t> prefixes_from(std::uint64_t first, std::size_t count, bool open_only);
+  enum class Which : std::uint8_t { all, open, kept_marks };
+  std::vector<std::uint64_t> prefixes_from(std::uint64_t first, std::size_t count, Which which);
   void mend_index(const IndexReader& reader);
   std::vector<Found> current_of(std::uint64_t prefix) const;
+  // Shows what is behind the cursor, as stored; `take` says false when it has no room for one more. Replies
+  // the cursor to go on with.
+  Result<std::string> walk_page(const std::string& cursor, Which which,
+                                const std::function<bool(const Record&)>& take);
   Result<ListReply> list_now(const ListRequest& request);
+  Result<ListMarksReply> list_marks_now(const ListMarksRequest& request);
   Result<PurgeReply> purge_now(const PurgeRequest& request);
   Result<PurgeReply> purge_everywhere(const PurgeRequest& request, Timestamp now);
   Result<PurgeReply> purge_recent(const PurgeRequest& request, Timestamp now);

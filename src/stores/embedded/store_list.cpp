@@ -34,7 +34,8 @@ std::optional<Scope> scope_from_hex(std::string_view text) {
 // Walks one sealed index in order, a block at a time.
 class IndexWalk {
  public:
-  IndexWalk(SealedPtr sealed, std::uint64_t first) : sealed_(std::move(sealed)), reader_(*sealed_) {
+  IndexWalk(SealedPtr sealed, std::uint64_t first, bool marks_only)
+      : sealed_(std::move(sealed)), reader_(*sealed_), marks_only_(marks_only) {
     block_ = sealed_->index.block_for(first);
     for (load(); !at_end() && prefix() < first;) next();
   }
@@ -53,6 +54,8 @@ class IndexWalk {
     for (; entries_.empty() && block_ < sealed_->index.blocks(); ++block_) {
       if (Result<std::vector<IndexEntry>> loaded = reader_.block(block_)) {
         entries_ = std::move(*loaded);
+        if (marks_only_)
+          std::erase_if(entries_, [](const IndexEntry& entry) { return entry.state != kept_mark_state; });
       } else {
         passed_over_ += sealed_->index.entries_in(block_);
       }
@@ -60,6 +63,7 @@ class IndexWalk {
   }
   SealedPtr sealed_;
   IndexReader reader_;
+  const bool marks_only_;
   std::uint64_t passed_over_ = 0;
   std::size_t block_ = 0;
   std::vector<IndexEntry> entries_;
@@ -75,7 +79,8 @@ void keep_smallest(std::vector<std::uint64_t>& values, std::size_t count) {
 }  // namespace
 
 // The next prefixes that the store has anything of, in order.
-std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count, bool open_only) {
+std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::size_t count, Which which) {
+  const bool marks_only = which == Which::kept_marks;
   std::vector<std::uint64_t> found;
   const std::shared_ptr<const SealedList> before = sealed_list();
   for (const Shard& shard : shards_) {
@@ -85,15 +90,18 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
       found.push_back(prefix);
       if (found.size() > 4 * count + 1024) keep_smallest(found, count);
     };
-    shard.open.for_each([&](const Scope& scope, const Record&) { add(scope_prefix(scope)); });
-    if (open_only) continue;
+    if (!marks_only)
+      shard.open.for_each([&](const Scope& scope, const Record&) { add(scope_prefix(scope)); });
+    if (which == Which::open) continue;
     for (const Recent& recent : shard.recents) {
-      for (const auto& [scope, slot] : recent.slots) add(scope_prefix(scope));
+      for (const auto& [scope, slot] : recent.slots) {
+        if (!marks_only || slot.state == kept_mark_state) add(scope_prefix(scope));
+      }
       for (const IndexEntry& damage : recent.damaged) add(damage.prefix);
     }
   }
   keep_smallest(found, count);
-  if (open_only) return found;
+  if (which == Which::open) return found;
   const auto later = [](const IndexWalk* a, const IndexWalk* b) { return a->prefix() > b->prefix(); };
   std::priority_queue<IndexWalk*, std::vector<IndexWalk*>, decltype(later)> next(later);
   std::deque<IndexWalk> walks;
@@ -104,7 +112,7 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
     if (std::find(lists.begin(), lists.end(), sealed) == lists.end()) lists.push_back(sealed);
   }
   for (const SealedPtr& sealed : lists) {
-    walks.emplace_back(sealed, first);
+    walks.emplace_back(sealed, first, marks_only);
     if (!walks.back().at_end()) next.push(&walks.back());
   }
   std::size_t taken = 0;
@@ -121,7 +129,7 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
     if (!walk->at_end()) next.push(walk);
   }
   for (const IndexWalk& walk : walks) {
-    passed_over_ += walk.passed_over();
+    if (!marks_only) passed_over_ += walk.passed_over();  // by a list of everything, once
     mend_index(walk.reader());
   }
   keep_smallest(found, count);
@@ -208,44 +216,78 @@ std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const 
   return found;
 }
 
-Result<ListReply> StoreImpl::list_now(const ListRequest& request) {
+Result<std::string> StoreImpl::walk_page(const std::string& cursor, Which which,
+                                         const std::function<bool(const Record&)>& take) {
   std::optional<Scope> after;
-  if (!request.cursor.empty()) {
-    after = scope_from_hex(request.cursor);
+  if (!cursor.empty()) {
+    after = scope_from_hex(cursor);
     if (!after) return Error{Errc::invalid, "the cursor is not one of this store"};
   }
+  const std::vector<std::uint64_t> prefixes =
+      prefixes_from(after ? scope_prefix(*after) : 0, looked_at_max, which);
+  for (const std::uint64_t prefix : prefixes) {
+    for (Found& found : current_of(prefix)) {
+      if (!found.record) {
+        if (which != Which::kept_marks) ++passed_over_;  // `onceward store verify` names them
+        continue;
+      }
+      if (after && found.scope <= *after) continue;
+      if (!take(*found.record)) return to_hex(after->data);
+      after = found.scope;
+    }
+  }
+  if (prefixes.size() < looked_at_max) return std::string();
+  // Everything of the last prefix was seen: go on behind the last scope that it can have.
+  Scope last;
+  last.data.fill(0xff);
+  for (std::size_t i = 0; i < 8; ++i)
+    last.data[i] = static_cast<std::uint8_t>((prefixes.back() << 2 | 3) >> (56 - 8 * i));
+  return to_hex(last.data);
+}
+
+Result<ListReply> StoreImpl::list_now(const ListRequest& request) {
   const Timestamp now = time_.now();
   ListReply reply;
   const bool open_only = request.state && is_open(*request.state);  // those are all in memory
   const std::size_t limit = std::max<std::size_t>(request.limit, 1);
-  const std::vector<std::uint64_t> prefixes =
-      prefixes_from(after ? scope_prefix(*after) : 0, looked_at_max, open_only);
-  for (const std::uint64_t prefix : prefixes) {
-    for (Found& found : current_of(prefix)) {
-      if (!found.record) {
-        ++passed_over_;  // `onceward store verify` names them
-        continue;
-      }
-      if (after && found.scope <= *after) continue;
-      if (role_of(*found.record) != Role::record) continue;
-      const std::optional<Record> settled = settle(*found.record, now);
-      if (!settled || !matches(request, *settled)) continue;
-      if (reply.records.size() == limit) {
-        reply.cursor = to_hex(reply.records.back().scope.data);
-        return reply;
-      }
-      reply.records.push_back(*settled);
-    }
-  }
-  if (prefixes.size() == looked_at_max) {
-    // Everything of the last prefix was seen: go on behind the last scope that it can have.
-    Scope last;
-    last.data.fill(0xff);
-    for (std::size_t i = 0; i < 8; ++i)
-      last.data[i] = static_cast<std::uint8_t>((prefixes.back() << 2 | 3) >> (56 - 8 * i));
-    reply.cursor = to_hex(last.data);
-  }
+  Result<std::string> cursor =
+      walk_page(request.cursor, open_only ? Which::open : Which::all, [&](const Record& stored) {
+        if (role_of(stored) != Role::record) return true;
+        const std::optional<Record> settled = settle(stored, now);
+        if (!settled || !matches(request, *settled)) return true;
+        if (reply.records.size() == limit) return false;
+        reply.records.push_back(*settled);
+        return true;
+      });
+  if (!cursor) return cursor.error();
+  reply.cursor = std::move(*cursor);
   return reply;
+}
+
+Result<ListMarksReply> StoreImpl::list_marks_now(const ListMarksRequest& request) {
+  const Timestamp now = time_.now();
+  ListMarksReply reply;
+  const std::size_t limit = std::max<std::size_t>(request.limit, 1);
+  Result<std::string> cursor = walk_page(request.cursor, Which::kept_marks, [&](const Record& stored) {
+    if (role_of(stored) != Role::mark) return true;
+    const MarkEntry entry = mark_entry(stored);
+    if (!entry.until || now >= *entry.until) return true;
+    if (reply.marks.size() == limit) return false;
+    reply.marks.push_back(entry);
+    return true;
+  });
+  if (!cursor) return cursor.error();
+  reply.cursor = std::move(*cursor);
+  return reply;
+}
+
+bool StoreImpl::list_marks(const ListMarksRequest& request, Reply<ListMarksReply>& reply) {
+  in_background([this, &request, &reply] {
+    reply.value = list_marks_now(request);
+    reply.next = nullptr;
+    reply.executor->post(&reply);
+  });
+  return false;
 }
 
 bool StoreImpl::list(const ListRequest& request, Reply<ListReply>& reply) {

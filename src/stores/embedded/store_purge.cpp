@@ -169,7 +169,7 @@ Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Time
   PurgeReply reply;
   WriteGroup group;
   const std::size_t chunk = std::max<std::size_t>(request.chunk, 1);
-  const std::vector<std::uint64_t> prefixes = prefixes_from(first, chunk, false);
+  const std::vector<std::uint64_t> prefixes = prefixes_from(first, chunk, Which::all);
   for (const std::uint64_t prefix : prefixes) {
     for (const Found& found : current_of(prefix)) {
       if (found.record && action_for(*found.record, request, now) != PurgeAction::keep) {

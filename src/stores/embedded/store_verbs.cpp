@@ -174,6 +174,9 @@ bool StoreImpl::run_again(const Waiter& waiter) {
       return resolve(*static_cast<const ResolveRequest*>(waiter.request), record_reply);
     case Verb::adopt:
       return adopt(*static_cast<const Record*>(waiter.request), static_cast<Reply<bool>&>(*waiter.reply));
+    case Verb::adopt_mark:
+      return adopt_mark(*static_cast<const AdoptMarkRequest*>(waiter.request),
+                        static_cast<Reply<bool>&>(*waiter.reply));
     case Verb::lookup:
       return lookup(*static_cast<const Scope*>(waiter.request), record_reply);
     case Verb::lookup_id:

@@ -156,6 +156,37 @@ template bool StoreImpl::decide_wide(Verb, const Scope&, const ResolveRequest&, 
 template bool StoreImpl::decide_wide(Verb, const Scope&, const ReleaseRequest&, Reply<Record>&);
 template bool StoreImpl::decide_wide(Verb, const Scope&, const Record&, Reply<bool>&);
 
+bool StoreImpl::adopt_mark(const AdoptMarkRequest& request, Reply<bool>& reply) {
+  const MarkEntry& copy = request.copy;
+  const Timestamp now = time_.now();
+  WideView view(shards_);
+  view.add(copy.scope);
+  for (int round = 0; round < rounds_max; ++round) {
+    if (Result<Done> seen = view.look(); !seen) return answer<bool>(reply, seen.error());
+    if (Write* pending = view.pending()) {
+      pending->waiting.push_back({Verb::adopt_mark, &request, &reply, reply.executor});
+      return false;
+    }
+    const std::optional<MarkEntry> entry = entry_at(view, copy.scope);
+    if (entry && view.add(entry->holder.scope)) {
+      view.unlock();
+      continue;
+    }
+    const bool taken =
+        takes_mark(copy, entry ? &*entry : nullptr, entry ? view.record(entry->holder.scope) : nullptr, now);
+    if (!taken || request.only_ask) return answer<bool>(reply, taken);
+    auto write = mark_write(copy);
+    if (std::optional<Error> why = refuses_claims(*write->record.request))
+      return answer<bool>(reply, std::move(*why));
+    write->gives_way = true;
+    address(*write, reply);
+    reply.value = true;  // once the write is
+    submit_wide(view, std::move(write));
+    return false;
+  }
+  return answer<bool>(reply, too_fast());
+}
+
 void StoreImpl::add_events(const Record& next, const Events& events, Timestamp now, Parts& parts) {
   std::set<Scope> added;
   for (const Event& event : events) {

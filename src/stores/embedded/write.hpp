@@ -24,6 +24,7 @@ enum class Verb : std::uint8_t {
   unknown,
   resolve,
   adopt,
+  adopt_mark,
   lookup,
   lookup_id,
   settle_events,

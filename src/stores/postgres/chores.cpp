@@ -42,6 +42,26 @@ constexpr const char* count_sql =
     "  GROUP BY 1, 2) "
     "SELECT operation, state::text, n FROM open UNION ALL "
     "SELECT operation, state::text, round(n / share.of_all)::bigint FROM ended, share";
+constexpr const char* list_marks_sql =
+    "SELECT m.mark, m.kind::text, m.scope, m.operation_id, m.until FROM onceward.marks m "
+    "WHERE m.mark > $1 AND m.until > onceward.clock($3) ORDER BY m.mark LIMIT $2";
+// Mirrors `takes_mark`; $1 to $6: mark, kind, holder's scope and operation id, end, now.
+#define ONCEWARD_UNTIL "(timestamptz 'epoch' + $5 * interval '1 millisecond')"
+#define ONCEWARD_TAKES_MARK                                                                               \
+  "CASE WHEN m.scope = $3 AND m.operation_id = $4 AND m.until IS NOT NULL THEN m.until < " ONCEWARD_UNTIL \
+  " ELSE (onceward.standing_mark(m.mark, ''::bytea, $4, onceward.clock($6))).mark IS NULL END"
+constexpr const char* adopt_mark_sql =
+    "WITH put AS (INSERT INTO onceward.marks AS m (mark, kind, scope, operation_id, since, until) "
+    "SELECT $1, $2::onceward.mark_kind, $3, $4, onceward.clock($6), " ONCEWARD_UNTIL
+    " WHERE onceward.clock($6) < " ONCEWARD_UNTIL
+    " ON CONFLICT (mark) DO UPDATE SET kind = excluded.kind, scope = excluded.scope, "
+    "operation_id = excluded.operation_id, since = excluded.since, until = excluded.until "
+    "WHERE " ONCEWARD_TAKES_MARK " RETURNING 1) SELECT count(*) > 0 FROM put";
+constexpr const char* ask_mark_sql =
+    "SELECT onceward.clock($6) < " ONCEWARD_UNTIL " AND coalesce((SELECT " ONCEWARD_TAKES_MARK
+    " FROM onceward.marks m WHERE m.mark = $1), true)";
+#undef ONCEWARD_TAKES_MARK
+#undef ONCEWARD_UNTIL
 constexpr const char* purge_sql =
     "SELECT looked_at, removed, receipts, null::bytea FROM onceward.purge($1, $2)";
 constexpr const char* purge_named_sql =
@@ -90,6 +110,24 @@ Result<Statement> list_statement(const ListRequest& request, TestTime now) {
   // The empty reference is that of records that have none.
   statement.optional_text(request.reference && request.reference->empty() ? std::nullopt
                                                                           : name_filter(request.reference));
+  return statement;
+}
+
+Result<Statement> list_marks_statement(const ListMarksRequest& request, TestTime now) {
+  std::optional<std::string> after = after_cursor(request.cursor);
+  if (!after) return not_our_cursor();
+  Statement statement(list_marks_sql);
+  statement.own_bytes(std::move(*after)).number(bounded(request.limit)).optional_big(now);
+  return statement;
+}
+
+Statement adopt_mark_statement(const AdoptMarkRequest& request, TestTime now) {
+  const MarkEntry& copy = request.copy;
+  Statement statement(request.only_ask ? ask_mark_sql : adopt_mark_sql);
+  statement.bytes(copy.scope).word(copy.holder.kind == MarkKind::unique ? "unique" : "suspect");
+  statement.bytes(copy.holder.scope).uuid(copy.holder.operation_id);
+  // Without an end it comes with its record: then it is over here.
+  statement.big(copy.until.value_or(Timestamp{}).time_since_epoch().count()).optional_big(now);
   return statement;
 }
 
@@ -148,6 +186,32 @@ Result<ListReply> read_list(const PGresult& result, const ListRequest& request,
     page.cursor = to_hex({reinterpret_cast<const std::uint8_t*>(last), length});
   }
   return page;
+}
+
+Result<ListMarksReply> read_marks(const PGresult& result, const ListMarksRequest& request) {
+  ListMarksReply page;
+  for (int i = 0; i < PQntuples(&result); ++i) {
+    Row row(result, i);
+    MarkEntry entry;
+    row.fixed(entry.scope.data);
+    entry.holder.kind = row.bytes() == "suspect" ? MarkKind::suspect : MarkKind::unique;
+    row.fixed(entry.holder.scope.data);
+    row.fixed(entry.holder.operation_id.data);
+    entry.until = row.time();
+    if (!row.ok()) return no_answer();
+    page.marks.push_back(entry);
+  }
+  if (static_cast<std::int32_t>(page.marks.size()) == bounded(request.limit))
+    page.cursor = to_hex(page.marks.back().scope.data);
+  return page;
+}
+
+Result<bool> read_adopted_mark(const PGresult& result) {
+  if (PQntuples(&result) != 1) return no_answer();
+  Row row(result, 0);
+  const bool taken = row.flag();
+  if (!row.ok()) return no_answer();
+  return taken;
 }
 
 Result<PurgeReply> read_purge(const PGresult& result, const PurgeRequest& request) {

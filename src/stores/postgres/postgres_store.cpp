@@ -60,6 +60,13 @@ class Store final : public PostgresStore, public Adopter, public RecordCounts, O
   bool adopt(const Record& copy, Reply<bool>& reply) override {
     return submit<bool>(adopt_statement(copy, now()), false, reply, &read_adopt);
   }
+  bool list_marks(const ListMarksRequest& request, Reply<ListMarksReply>& reply) override {
+    return submit<ListMarksReply>(list_marks_statement(request, now()), true, reply,
+                                  [&request](const PGresult& result) { return read_marks(result, request); });
+  }
+  bool adopt_mark(const AdoptMarkRequest& request, Reply<bool>& reply) override {
+    return submit<bool>(adopt_mark_statement(request, now()), false, reply, &read_adopted_mark);
+  }
   std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope& scope, Reply<Record>& reply) override {
     return submit<Record>(lookup_statement(scope, now()), false, reply, &read_verb);

@@ -13,7 +13,7 @@ struct Script {
 
 struct Scripts {
   Script claim, dispatch, renew, complete, release, unknown, resolve, lookup, purge;
-  Script settle_events, fetch_events, list_events, retry_events, outbox_stats, adopt;
+  Script settle_events, fetch_events, list_events, retry_events, outbox_stats, adopt, adopt_mark, lookup_mark;
 };
 
 const Scripts& scripts();

@@ -68,6 +68,8 @@ void add_record(Fields& fields, const Record& record) {
   fields.bytes("failure_code", record.result->failure_code);
 }
 
+Error no_marks_here() { return {Errc::refused, "a cluster cannot keep marks together with their records"}; }
+
 }  // namespace
 
 bool StoreImpl::adopt(const Record& copy, Reply<bool>& reply) {
@@ -75,15 +77,38 @@ bool StoreImpl::adopt(const Record& copy, Reply<bool>& reply) {
 }
 
 Task<Result<bool>> StoreImpl::do_adopt(const Record& copy) {
-  if (!copy.request->marks.empty() && !keeps_marks())
-    co_return Error{Errc::refused, "a cluster cannot keep marks together with their records"};
+  if (!copy.request->marks.empty() && !keeps_marks()) co_return no_marks_here();
   receipts_ = receipts_ || copy.receipt_ttl > Duration{};
   Arguments arguments = arguments_for(to_hex(copy.scope.data));
   arguments.add(url_.wait_replicas != 0);
   Fields fields(arguments);
   add_record(fields, copy);
-  const Result<Answer> answer =
-      co_await run(scripts().adopt, key_of(url_.prefix, copy.scope), arguments, true);
+  co_return co_await run_adoption(scripts().adopt, copy.scope, arguments);
+}
+
+bool StoreImpl::list_marks(const ListMarksRequest& request, Reply<ListMarksReply>& reply) {
+  return begin(reply, [this, &request] { return do_list_marks(request); });
+}
+
+bool StoreImpl::adopt_mark(const AdoptMarkRequest& request, Reply<bool>& reply) {
+  return begin(reply, [this, &request] { return do_adopt_mark(request); });
+}
+
+Task<Result<bool>> StoreImpl::do_adopt_mark(const AdoptMarkRequest& request) {
+  const MarkEntry& copy = request.copy;
+  if (!keeps_marks()) co_return no_marks_here();
+  if (!copy.until) co_return false;
+  Arguments arguments = arguments_for(to_hex(copy.holder.scope.data));
+  arguments.add(request.only_ask).add(url_.wait_replicas != 0);
+  arguments.add(copy.holder.kind == MarkKind::unique ? "unique" : "suspect").add(to_hex(copy.scope.data));
+  arguments.add(to_string(copy.holder.operation_id));
+  arguments.add(std::to_string(copy.until->time_since_epoch().count()));
+  co_return co_await run_adoption(scripts().adopt_mark, copy.holder.scope, arguments);
+}
+
+Task<Result<bool>> StoreImpl::run_adoption(const Script& script, const Scope& scope,
+                                           const Arguments& arguments) {
+  const Result<Answer> answer = co_await run(script, key_of(url_.prefix, scope), arguments, true);
   if (!answer) co_return answer.error();
   const std::string_view word = word_of(*answer->reply);
   if (word != "adopted" && word != "kept") co_return record_in(*answer->reply, Bodies::left_out).error();

@@ -11,13 +11,13 @@ namespace {
 constexpr Duration longest{100'000'000'000'000};
 
 // A prefix is plain text, and SCAN's patterns are not.
-std::string pattern_for(std::string_view prefix) {
+std::string pattern_for(std::string_view prefix, std::string_view rest) {
   std::string pattern;
   for (const char c : prefix) {
     if (std::string_view("*?[]\\^").find(c) != std::string_view::npos) pattern += '\\';
     pattern += c;
   }
-  return pattern + "{*}";
+  return pattern.append(rest);
 }
 
 std::string replicas_text(unsigned count) {
@@ -78,7 +78,8 @@ StoreImpl::StoreImpl(RedisUrl url, net::TlsContext tls, const Clock* clock)
     : url_(std::move(url)),
       tls_(std::move(tls)),
       clock_(clock),
-      pattern_(pattern_for(url_.prefix)),
+      pattern_(pattern_for(url_.prefix, "{*}")),
+      mark_pattern_(pattern_for(url_.prefix, "mark:*")),
       router_(io_.worker(), io_.tasks(), url_, tls_.get(), Purpose::records, [this] { note_health(); }),
       subscriber_(io_.worker(), io_.tasks(), url_, tls_.get(), router_) {}
 

@@ -74,6 +74,8 @@ class StoreImpl final : public RedisStore, public Adopter, OutboxStore {
   bool unknown(const UnknownRequest&, Reply<Record>&) override;
   bool resolve(const ResolveRequest&, Reply<Record>&) override;
   bool adopt(const Record&, Reply<bool>&) override;
+  bool list_marks(const ListMarksRequest&, Reply<ListMarksReply>&) override;
+  bool adopt_mark(const AdoptMarkRequest&, Reply<bool>&) override;
   std::uint64_t passed_over() const override { return passed_over_; }
   bool lookup(const Scope&, Reply<Record>&) override;
   bool lookup(const OperationId&, Reply<Record>&) override;
@@ -106,6 +108,9 @@ class StoreImpl final : public RedisStore, public Adopter, OutboxStore {
   Task<Result<Record>> do_resolve(const ResolveRequest& request);
   Task<Result<Record>> do_fenced(const Script& script, const Fence& fence, Arguments arguments);
   Task<Result<bool>> do_adopt(const Record& copy);
+  Task<Result<bool>> do_adopt_mark(const AdoptMarkRequest& request);
+  Task<Result<bool>> run_adoption(const Script& script, const Scope& scope, const Arguments& arguments);
+  Task<Result<ListMarksReply>> do_list_marks(const ListMarksRequest& request);
   Task<Result<Record>> do_lookup(std::string key, std::string scope, std::string operation_id);
   struct Listed {
     std::string tag;  // of its key, behind the prefix
@@ -134,14 +139,16 @@ class StoreImpl final : public RedisStore, public Adopter, OutboxStore {
   Task<Result<std::vector<RespReply>>> run_all(Connection& primary, const Script& script,
                                                const std::vector<std::string>& keys,
                                                const Arguments& arguments);
-  Task<Result<std::vector<std::string>>> scan(Connection& primary, std::string& cursor, std::size_t count);
+  Task<Result<std::vector<std::string>>> scan(Connection& primary, std::string& cursor, std::size_t count,
+                                              const std::string& pattern);
   MonoTime deadline() const { return net::Worker::now() + url_.timeout; }
   void note_health();
 
   const RedisUrl url_;
   const net::TlsContext tls_;
   const Clock* clock_;
-  const std::string pattern_;  // of all records' keys
+  const std::string pattern_;       // of all records' keys
+  const std::string mark_pattern_;  // of all marks' keys
   IoThread io_;
   Router router_;
   Subscriber subscriber_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/hex.hpp"
 #include "core/transition.hpp"
 #include "stores/redis/store_impl.hpp"
 
@@ -16,6 +17,28 @@ constexpr std::size_t sample_records = 100;
 
 bool is_cursor_number(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+constexpr std::string_view mark_word = "mark:";
+
+// What lookup_mark.lua replied of a mark; nothing: it cannot be read.
+std::optional<MarkEntry> mark_in(const redisReply& reply, std::string_view mark) {
+  const auto parts = elements_of(reply);
+  if (parts.size() != 5 || text_of(*parts[0]) != "mark") return std::nullopt;
+  MarkEntry entry;
+  const std::string_view kind = text_of(*parts[1]);
+  entry.holder.kind = kind == "suspect" ? MarkKind::suspect : MarkKind::unique;
+  const std::optional<OperationId> id = operation_id_from_string(text_of(*parts[3]));
+  const std::string_view until = text_of(*parts[4]);
+  std::int64_t ms = 0;
+  const auto [end, error] = std::from_chars(until.data(), until.data() + until.size(), ms);
+  const bool is_number = error == std::errc{} && end == until.data() + until.size();
+  if (!from_hex(mark, entry.scope.data) || !from_hex(text_of(*parts[2]), entry.holder.scope.data) || !id ||
+      !is_number)
+    return std::nullopt;
+  entry.holder.operation_id = *id;
+  entry.until = Timestamp(Duration(ms));
+  return entry;
 }
 
 std::string filter(const std::optional<std::string>& wanted) {
@@ -46,10 +69,10 @@ std::optional<ScanPosition> from_cursor(std::string_view text) {
 
 // The keys of one chunk, each once and in order; `cursor` moves on.
 Task<Result<std::vector<std::string>>> StoreImpl::scan(Connection& primary, std::string& cursor,
-                                                       std::size_t count) {
+                                                       std::size_t count, const std::string& pattern) {
   Call call;
   call.deadline = deadline();
-  append_command(call.bytes, {"SCAN", cursor, "MATCH", pattern_, "COUNT", std::to_string(count)});
+  append_command(call.bytes, {"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(count)});
   co_await router_.ask_primary(primary, call);
   if (!call.reply) co_return call.reply.error();
   const auto parts = elements_of(**call.reply);
@@ -68,7 +91,7 @@ Task<Result<std::vector<std::string>>> StoreImpl::scan(Connection& primary, std:
 Task<Result<std::vector<StoreImpl::Listed>>> StoreImpl::list_chunk(const ListRequest& request,
                                                                    Connection& primary, std::string& cursor,
                                                                    std::size_t count) {
-  const auto keys = co_await scan(primary, cursor, count);
+  const auto keys = co_await scan(primary, cursor, count, pattern_);
   if (!keys) co_return keys.error();
   Arguments arguments = arguments_for("");
   arguments.add("").add(true);
@@ -127,6 +150,34 @@ Task<Result<ListReply>> StoreImpl::do_list(const ListRequest& request) {
   co_return std::move(page);
 }
 
+// One chunk of keys, of which few or none may be marks.
+Task<Result<ListMarksReply>> StoreImpl::do_list_marks(const ListMarksRequest& request) {
+  ListMarksReply page;
+  std::optional<ScanPosition> position = from_cursor(request.cursor);
+  if (!position) co_return Error{Errc::invalid, "the cursor is not one of this store's"};
+  if (const auto trouble = router_.trouble()) co_return Error{Errc::refused, trouble->message};
+  const std::vector<Connection*> primaries = router_.primaries();
+  if (!keeps_marks() || position->primary >= primaries.size()) co_return page;
+  Connection& primary = *primaries[position->primary];
+  const std::size_t count = std::clamp<std::size_t>(request.limit, 1, scan_count_max);
+  const auto keys = co_await scan(primary, position->scan, count, mark_pattern_);
+  if (!keys) co_return keys.error();
+  const Arguments arguments = arguments_for("");
+  const auto replies = co_await run_all(primary, scripts().lookup_mark, *keys, arguments);
+  if (!replies) co_return replies.error();
+  for (std::size_t i = 0; i < keys->size(); ++i) {
+    const redisReply& said = *(*replies)[i];
+    if (word_of(said) == "none") continue;
+    const std::string_view mark = std::string_view((*keys)[i]).substr(url_.prefix.size() + mark_word.size());
+    std::optional<MarkEntry> entry = mark_in(said, mark);
+    if (entry) page.marks.push_back(*entry);
+    passed_over_ += entry ? 0 : 1;
+  }
+  if (position->scan == "0") *position = {.primary = position->primary + 1};
+  if (position->primary < primaries.size()) page.cursor = to_cursor(*position);
+  co_return std::move(page);
+}
+
 Task<Result<PurgeReply>> StoreImpl::do_purge(const PurgeRequest& request) {
   if (!request.final_too) co_return co_await sweep(request);
   std::optional<ScanPosition> position = from_cursor(request.cursor);
@@ -153,7 +204,8 @@ Task<Result<PurgeReply>> StoreImpl::purge_step(const PurgeRequest& request, Scan
   if (position.primary >= primaries.size()) co_return reply;
   Connection& primary = *primaries[position.primary];
   std::string next = position.scan;
-  const auto keys = co_await scan(primary, next, std::clamp<std::size_t>(request.chunk, 1, scan_count_max));
+  const auto keys =
+      co_await scan(primary, next, std::clamp<std::size_t>(request.chunk, 1, scan_count_max), pattern_);
   if (!keys) co_return keys.error();
   Arguments arguments = arguments_for("");
   arguments.add(request.final_too).add(filter(request.operation)).add(filter(request.tenant));
@@ -186,7 +238,7 @@ Task<Result<StoreStats>> StoreImpl::do_stats() {
     co_await router_.ask_primary(*primary, size);
     if (!size.reply) co_return size.reply.error();
     std::string next = "0";
-    const auto keys = co_await scan(*primary, next, sample_records);
+    const auto keys = co_await scan(*primary, next, sample_records, pattern_);
     if (!keys) co_return keys.error();
     const auto replies = co_await run_all(*primary, scripts().lookup, *keys, arguments);
     if (!replies) co_return replies.error();
