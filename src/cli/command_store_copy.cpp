@@ -100,6 +100,8 @@ class CopyRun {
     const Result<Done> copied = co_await copy_all(*source, *target);
     counts_.unreadable += source->passed_over();
     if (!copied) co_return copied;
+    // What used FROM meanwhile may have left some.
+    if (const Result<Done> clear = co_await nothing_waits(); !clear) co_return clear;
     if (!options_.verify) co_return Done{};
     co_return co_await compare_all(*source, *target);
   }

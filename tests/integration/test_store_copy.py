@@ -1,11 +1,13 @@
 """onceward store copy: a service moves from one store to another and its keys go on as if nothing had happened."""
 
+import contextlib
 import json
 import os
 import pty
 import signal
 import subprocess
 
+import postgres_server
 import pytest
 
 from support import expect
@@ -171,6 +173,38 @@ def test_a_fact_that_has_outlived_its_record_is_not_forgotten(serve, upstream, s
     assert members["operationId"] == first.operation_id
     assert upstream.effects(f"{key}-2") == 0
     expect.first_answer(after.post("/pay", key=f"{key}-3", json={"order": f"{key}-3"}))
+
+
+@contextlib.contextmanager
+def locked(postgres, table, database):
+    """Holds up whoever reads the table."""
+    session = subprocess.Popen([postgres_server.BIN / "psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-U", "postgres",
+                                "-p", str(postgres.port), "-d", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    session.stdin.write(f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n")
+    session.stdin.flush()
+    assert session.stdout.readline().strip() == "locked"
+    yield
+    session.stdin.write("COMMIT;\n")
+    session.communicate()
+
+
+def test_an_event_that_comes_while_it_copies_is_not_forgotten(serve, postgres, store_url, key):
+    origin, destination = store_url("postgres"), store_url("file")
+    before = serve(origin, OPERATIONS)
+    expect.first_answer(before.post("/moved", key=key))
+    before.stop()
+    database = origin.rpartition("/")[2]
+    with locked(postgres, "onceward.marks", database):  # which are read behind the records
+        copying = subprocess.Popen([binary(), "store", "copy", origin, destination, "--json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment(), text=True)
+        eventually(lambda: postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                                        f"query LIKE '%onceward.marks%' AND datname = '{database}'") == "1",
+                   what="the copy to reach the marks")
+        postgres.sql("INSERT INTO onceward.outbox (id, scope, type, content_type, payload, created_at, due_at, ready_at) "
+                     "VALUES ('late', sha256('late'), 'late', 'text/plain', '', now(), now(), now())", database)
+    out, told = copying.communicate(timeout=60)
+    assert copying.returncode == 1 and "1 events wait in FROM's outbox" in told, (out, told)
+    assert json.loads(out.splitlines()[-1])["written"] == 1, "it waited when the records had been copied"
 
 
 def test_progress_is_drawn_on_a_terminal(serve, store_url, key):
