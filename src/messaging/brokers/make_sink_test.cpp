@@ -19,7 +19,7 @@ TEST(MakeSink, what_cannot_work_is_refused_before_anything_is_sent) {
        {Case{{.url = "http://127.0.0.1:1/a b"}, "%XX"}, Case{{.url = "http://:1/"}, "not a valid host"},
         Case{{.url = "http://h/", .secret = "short"},
              "outbox.secret_file: the secret has fewer than 16 bytes"},
-        Case{{.url = "redis://h"}, "?stream=NAME"}, Case{{.url = "rediss://h?stream=s"}, "without TLS"},
+        Case{{.url = "redis://h"}, "?stream=NAME"}, Case{{.url = "rediss://h"}, "?stream=NAME"},
         Case{{.url = "redis://h?stream=s&maxlen=x"}, "maxlen is a whole number"},
         Case{{.url = "redis://h?stream=s&maxlem=1"}, "maxlem"},
         Case{{.url = "redis://h/x?stream=s"}, "is a number"},

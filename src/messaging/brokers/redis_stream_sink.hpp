@@ -9,7 +9,7 @@
 
 namespace onceward::messaging {
 
-// redis://[[user]:password@]host[:port][/db]?stream=NAME[&maxlen=N], N being about how many entries the
+// redis(s)://[[user]:password@]host[:port][/db]?stream=NAME[&maxlen=N], N being about how many entries the
 // stream keeps. Errc::invalid: the URL cannot be used. Contacts nobody.
 Result<std::unique_ptr<EventSink>> make_redis_stream_sink(const BrokerUrl& url);
 
