@@ -78,6 +78,8 @@ Result<Done> ConsumeRuntime::start() {
   if (const Readiness state = opened_.readiness(); !state.message.empty())
     log_.warning(state.ready ? "the store works, but" : "the store is not ready",
                  {{"reason", state.message}});
+  if (config_.store.kind == StoreKind::memory)
+    log_.warning("the store is in memory: a message that comes again after a restart is handled again");
   engine_ = std::make_unique<Engine>(*opened_.store, clock_, random_);
   observer_ = std::make_unique<Observer>(metrics_, log_);
   Result<Consumers> made = make_consumers(config_);

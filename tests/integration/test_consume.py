@@ -388,6 +388,11 @@ def answer_of(process, target):
         return None
 
 
+def test_a_store_that_forgets_is_told(redis, service, consume):
+    process = consume(consumer(RedisStream(redis, f"orders-{uuid.uuid4().hex[:8]}"), service), store="memory")
+    assert "a message that comes again after a restart is handled again" in process.logs()
+
+
 def test_serve_leaves_the_consumers_of_the_same_file_to_consume(serve):
     proxy = serve(consumers=[{"from": "redis://127.0.0.1:1?stream=s&group=g", "to": "POST http://127.0.0.1:9/",
                               "id": "message-id"}])
