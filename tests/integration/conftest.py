@@ -39,9 +39,10 @@ def is_wanted(item):
 
 # With `-n`, each process takes one file after the other. These take longest, so they go first (./run --durations=0).
 LONGEST = ["test_kill_matrix.py", "test_store_gate.py", "test_consume.py", "test_outbox_brokers.py",
-           "test_same_transaction.py", "test_many_proxies.py", "test_postgres_standby.py", "test_pass_through.py", "test_faults.py", "test_failpoints.py", "test_outbox.py",
-           "test_redis_store.py", "test_store_copy.py", "test_in_flight.py", "test_examples.py", "test_unknown.py",
-           "test_claims_api.py", "test_redis_faults.py", "test_bulk.py"]
+           "test_same_transaction.py", "test_many_proxies.py", "test_postgres_standby.py", "test_pass_through.py",
+           "test_faults.py", "test_failpoints.py", "test_outbox.py", "test_redis_store.py",
+           "test_store_copy.py", "test_in_flight.py", "test_examples.py", "test_unknown.py", "test_claims_api.py",
+           "test_redis_faults.py", "test_bulk.py"]
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has put those together that share a proxy
