@@ -80,7 +80,7 @@ class Service {
 ClientOptions quick() {
   ClientOptions options;
   options.retry = {
-      .attempts = 4, .first_delay = 4ms, .max_delay = 8ms, .deadline = 5s, .attempt_timeout = 2s};
+      .attempts = 4, .first_delay = 4ms, .max_delay = 8ms, .deadline = 60s, .attempt_timeout = 30s};
   return options;
 }
 
@@ -259,7 +259,8 @@ TEST(Client, CanBeCancelledInAPause) {
   Service service({answer(503)});
   Fixture f;
   ClientOptions options = quick();
-  options.retry = {.attempts = 5, .first_delay = 1h, .max_delay = 1h, .deadline = 24h, .attempt_timeout = 5s};
+  options.retry = {
+      .attempts = 5, .first_delay = 1h, .max_delay = 1h, .deadline = 24h, .attempt_timeout = 30s};
   std::stop_source source;
   options.on_retry = [&](std::string_view, std::chrono::milliseconds) { source.request_stop(); };
   Client client(options);

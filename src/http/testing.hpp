@@ -31,11 +31,11 @@ using namespace std::chrono_literals;
 
 using net::testing::WorkerThread;
 
-// A blocking socket; reads give up after 5 seconds, so that a hang is a failure.
+// A blocking socket; reads give up after 30 seconds, so that a hang is a failure.
 class Raw {
  public:
   explicit Raw(int fd) : fd_(fd) {
-    const timeval limit{5, 0};
+    const timeval limit{30, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   }
@@ -146,7 +146,7 @@ class RawListener {
     socklen_t bytes = sizeof to;
     ::getsockname(fd_, reinterpret_cast<sockaddr*>(&to), &bytes);
     port_ = ntohs(to.sin_port);
-    const timeval limit{5, 0};
+    const timeval limit{30, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   ~RawListener() { ::close(fd_); }
@@ -191,7 +191,7 @@ class RunningServer {
   }
   ~RunningServer() {
     worker.run([&] { server->close_all(); });
-    EXPECT_TRUE(worker.run<bool>([&] { return server->drain(net::Worker::now() + 10s); }));
+    EXPECT_TRUE(worker.run<bool>([&] { return server->drain(net::Worker::now() + 30s); }));
     worker.run([&] {
       upstream.reset();
       server.reset();

@@ -33,7 +33,7 @@ class UpstreamTest : public ::testing::Test {
   }
   void connect() {
     const std::string error = worker.run<std::string>([&]() -> Task<std::string> {
-      auto made = co_await upstream->connect(net::Worker::now() + 5s);
+      auto made = co_await upstream->connect(net::Worker::now() + 30s);
       if (!made) co_return made.error().message;
       lease = std::move(*made);
       co_return "";
@@ -41,16 +41,16 @@ class UpstreamTest : public ::testing::Test {
     ASSERT_EQ(error, "");
   }
   Sent send(std::string_view body = "ab") {
-    return worker.run<Sent>([&] { return lease.send(request, body, net::Worker::now() + 5s); });
+    return worker.run<Sent>([&] { return lease.send(request, body, net::Worker::now() + 30s); });
   }
-  HeadStatus read_head(Duration wait = 5s) {
+  HeadStatus read_head(Duration wait = 30s) {
     return worker.run<HeadStatus>([&] { return lease.read_head("POST", net::Worker::now() + wait); });
   }
   struct Body {
     BodyStatus status;
     std::string text;
   };
-  Body read_body(Duration wait = 5s) {
+  Body read_body(Duration wait = 30s) {
     std::string text;
     const auto status =
         worker.run<BodyStatus>([&] { return lease.read_body(1'000'000, text, net::Worker::now() + wait); });
@@ -239,7 +239,7 @@ TEST_F(UpstreamTest, ARefusedConnectionIsAnError) {
   }
   make(options);
   const bool refused = worker.run<bool>([&]() -> Task<bool> {
-    auto made = co_await upstream->connect(net::Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 30s);
     co_return !made;
   });
   EXPECT_TRUE(refused);
@@ -257,10 +257,10 @@ TEST_F(UpstreamTest, NamesAreResolvedOffTheWorkersThread) {
 TEST_F(UpstreamTest, ANameThatDoesNotExistIsAnError) {
   UpstreamOptions options;
   options.url = "http://name.invalid:1";
-  options.connect_timeout = 5s;
+  options.connect_timeout = 30s;
   make(options);
   const std::string error = worker.run<std::string>([&]() -> Task<std::string> {
-    auto made = co_await upstream->connect(net::Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 30s);
     co_return made ? "" : made.error().message;
   });
   EXPECT_TRUE(error.find("name.invalid") != std::string::npos) << error;
@@ -283,14 +283,14 @@ TEST_F(UpstreamTest, IdleConnectionsPastTheirTimeAreClosed) {
 TEST_F(UpstreamTest, WhoComesOverTheLimitWaitsForItsTurn) {
   UpstreamOptions options;
   options.max_connections = 1;
-  options.connect_timeout = 5s;
+  options.connect_timeout = 30s;
   make(options);
   connect();
   Raw peer = listener.accept();
   std::promise<bool> second;
   worker.run([&] {
     spawn([](Upstream& pool, std::promise<bool>& done) -> Task<> {
-      auto made = co_await pool.connect(net::Worker::now() + 5s);
+      auto made = co_await pool.connect(net::Worker::now() + 30s);
       done.set_value(made && made->reused());
     }(*upstream, second));
   });
@@ -309,7 +309,7 @@ TEST_F(UpstreamTest, WaitingForATurnIsBounded) {
   make(options);
   connect();
   const bool refused = worker.run<bool>([&]() -> Task<bool> {
-    auto made = co_await upstream->connect(net::Worker::now() + 5s);
+    auto made = co_await upstream->connect(net::Worker::now() + 30s);
     co_return !made && made.error().code == Errc::refused;
   });
   EXPECT_TRUE(refused);

@@ -60,7 +60,7 @@ TEST(Worker, PostsFromItsOwnThreadAreRunToo) {
   WorkerThread worker;
   std::promise<void> done;
   (*worker).call([&] { (*worker).call([&] { (*worker).call([&] { done.set_value(); }); }); });
-  EXPECT_EQ(done.get_future().wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
 }
 
 TEST(Worker, SleepersWakeInTheOrderOfTheirTimes) {
@@ -79,7 +79,7 @@ TEST(Worker, SleepersWakeInTheOrderOfTheirTimes) {
       }(*worker, now + std::chrono::milliseconds(ms), ms, order, done));
     }
   });
-  ASSERT_EQ(done.get_future().wait_for(5s), std::future_status::ready);
+  ASSERT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
   EXPECT_EQ(order, (std::vector<int>{10, 20, 30}));
 }
 
@@ -100,7 +100,7 @@ TEST(WaitList, WakesInOrderAndGivesUpAtTheDeadline) {
       }(*list, i, order, done));
     }
   });
-  ASSERT_EQ(done.get_future().wait_for(5s), std::future_status::ready);
+  ASSERT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
   worker.run([&] {
     EXPECT_EQ(order, (std::vector<int>{-1, 0, 2}));
     list.reset();

@@ -44,7 +44,7 @@ class KafkaCluster {
 
   // The first `count` messages of a partition, or fewer when they do not come.
   std::vector<KafkaRead> read(const std::string& name, std::size_t count, std::int32_t partition = 0,
-                              Duration limit = Duration(20'000)) {
+                              Duration limit = Duration(30'000)) {
     const KafkaHandle reader = member("reader");
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, name.c_str(), partition)->offset = RD_KAFKA_OFFSET_BEGINNING;
@@ -78,7 +78,7 @@ class KafkaCluster {
     const KafkaHandle asker = member(group);
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, name.c_str(), 0);
-    rd_kafka_committed(asker.get(), list, 10'000);
+    rd_kafka_committed(asker.get(), list, 30'000);
     const std::int64_t offset = list->elems[0].offset;
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_consumer_close(asker.get());

@@ -75,7 +75,7 @@ class RabbitmqDesk {
               AMQP_STATUS_OK);
   }
   // Waits for one, a while.
-  std::optional<Taken> take(const std::string& queue_name, Duration limit = Duration(10'000)) {
+  std::optional<Taken> take(const std::string& queue_name, Duration limit = Duration(30'000)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     do {
       if (std::optional<Taken> taken = try_take(queue_name)) return taken;

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-MonoTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(10); }
+MonoTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(30); }
 
 PendingEvent event(const std::string& id, const std::string& type, const std::string& payload) {
   PendingEvent pending;

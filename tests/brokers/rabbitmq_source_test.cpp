@@ -75,7 +75,7 @@ TEST(RabbitmqSource, says_that_the_queue_is_not_there_or_was_deleted) {
   auto source = connected_source(source_of(named("q")));
   desk.drop_queue(named("q"));
   const WakeUp wake;
-  const auto gone = source->receive(1, wake, std::chrono::steady_clock::now() + std::chrono::seconds(10));
+  const auto gone = source->receive(1, wake, std::chrono::steady_clock::now() + std::chrono::seconds(30));
   ASSERT_FALSE(gone);
   EXPECT_THAT(gone.error().message, HasSubstr("was deleted"));
 }

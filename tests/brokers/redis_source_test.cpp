@@ -18,10 +18,11 @@ std::string server() { return std::getenv("ONCEWARD_TEST_REDIS"); }
 class RedisSource : public ::testing::Test {
  protected:
   const std::string stream = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  std::unique_ptr<RedisLine> desk = std::move(*RedisLine::open(*parse_broker_url(server()), Duration(5000)));
+  std::unique_ptr<RedisLine> desk =
+      std::move(*RedisLine::open(*parse_broker_url(server()), Duration(30'000)));
 
   SourceOptions options(const std::string& more = "") const {
-    return {server() + "?stream=" + stream + "&group=g" + more, "", 10};
+    return {server() + "?stream=" + stream + "&group=g&timeout=30s" + more, "", 10};
   }
   RedisReply ask(const RedisCommand& command) {
     Result<RedisReply> reply = desk->ask(command);
@@ -63,11 +64,11 @@ TEST_F(RedisSource, claims_what_a_consumer_that_died_had_taken) {
 
 TEST_F(RedisSource, keeps_what_it_is_at_work_on_from_being_claimed) {
   put("m1");
-  auto first = connected_source(options("&claim_after=600ms"));
+  auto first = connected_source(options("&claim_after=3s"));
   ASSERT_EQ(take(*first, 1).size(), 1u);
-  auto second = connected_source(options("&claim_after=600ms"));
+  auto second = connected_source(options("&claim_after=3s"));
   const WakeUp wake;
-  const MonoTime end = std::chrono::steady_clock::now() + Duration(1500);
+  const MonoTime end = std::chrono::steady_clock::now() + Duration(4500);
   while (std::chrono::steady_clock::now() < end) {
     EXPECT_TRUE(first->receive(0, wake, std::chrono::steady_clock::now() + Duration(50))->empty());
     EXPECT_TRUE(second->receive(5, wake, std::chrono::steady_clock::now() + Duration(50))->empty());

@@ -19,7 +19,7 @@ inline std::unique_ptr<MessageSource> connected_source(const SourceOptions& opti
 
 // Until there are `count`, or the time is over.
 inline std::vector<Message> take(MessageSource& source, std::size_t count,
-                                 Duration limit = Duration(20'000)) {
+                                 Duration limit = Duration(30'000)) {
   const WakeUp wake;
   std::vector<Message> all;
   const MonoTime end = std::chrono::steady_clock::now() + limit;

@@ -69,7 +69,7 @@ class PostgresSchema : public ::testing::Test {
   void TearDown() override { link_->run("TRUNCATE onceward.records, onceward.marks, onceward.outbox"); }
 
   static std::unique_ptr<PostgresStore> open(const std::string& url) {
-    Result<std::unique_ptr<PostgresStore>> opened = postgres::open_postgres({.url = url});
+    Result<std::unique_ptr<PostgresStore>> opened = postgres::open_postgres({.url = url + "?timeout=30s"});
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
   }

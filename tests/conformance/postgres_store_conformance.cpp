@@ -42,7 +42,7 @@ class PostgresUnderTest final : public StoreUnderTest {
  private:
   void open() {
     Result<std::unique_ptr<postgres::PostgresStore>> opened =
-        postgres::open_postgres({url_ + "?connections=2", &clock_});
+        postgres::open_postgres({url_ + "?connections=2&timeout=30s", &clock_});
     if (!opened) throw std::runtime_error(opened.error().message);
     store_ = std::move(*opened);
   }

@@ -13,6 +13,7 @@
 #include "core/scope.hpp"
 #include "stores/postgres/postgres_store.hpp"
 #include "stores/redis/redis_store.hpp"
+#include "support/eventually.hpp"
 #include "support/fakes.hpp"
 #include "support/tcp_gate.hpp"
 
@@ -54,10 +55,10 @@ struct Kind {
 };
 
 Opened open_redis_at(const std::string& url) {
-  return opened(redis::open_redis({.url = url + "?timeout=3s&connect_timeout=3s"}));
+  return opened(redis::open_redis({.url = url + "?timeout=30s&connect_timeout=30s"}));
 }
 Opened open_postgres_at(const std::string& url) {
-  return opened(postgres::open_postgres({.url = url + "?connections=1&listen=off&timeout=3s"}));
+  return opened(postgres::open_postgres({.url = url + "?connections=1&listen=off&timeout=30s"}));
 }
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -70,16 +71,6 @@ class StoreCuts : public ::testing::TestWithParam<Kind> {
     cut_ = GetParam().open(with_port(url, gate_->port()));
     direct_ = GetParam().open(url);
     for (const Opened* store : {&cut_, &direct_}) ASSERT_TRUE(eventually([&] { return store->is_ready(); }));
-  }
-
-  template <class Condition>
-  static bool eventually(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(100us);
-    }
-    return true;
   }
 
   ClaimRequest request(std::int64_t number, char owner) {

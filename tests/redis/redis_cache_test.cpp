@@ -9,6 +9,7 @@ namespace onceward::redis {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 
 class RedisCacheTest : public RedisServerTest {
  protected:
@@ -16,13 +17,6 @@ class RedisCacheTest : public RedisServerTest {
     Result<std::unique_ptr<OutcomeCache>> opened = open_redis_cache(url);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
-  }
-  static bool eventually(const std::function<bool()>& condition) {
-    for (int i = 0; i < 5000; ++i) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(1ms);
-    }
-    return false;
   }
   static Result<std::string> get(OutcomeCache& cache, const Scope& scope) {
     testing::BlockingExecutor executor;
@@ -32,7 +26,7 @@ class RedisCacheTest : public RedisServerTest {
 };
 
 TEST_F(RedisCacheTest, keeps_bytes_for_their_life_and_forgets_them_when_told) {
-  const std::unique_ptr<OutcomeCache> cache = open_cache(server_url() + "?timeout=10s");
+  const std::unique_ptr<OutcomeCache> cache = open_cache(server_url() + "?timeout=30s");
   ASSERT_TRUE(eventually([&] { return cache->is_reachable(); }));
   EXPECT_EQ(get(*cache, scope_).error().code, Errc::not_found);
   const std::string bytes("\0\r\n\xff copy", 9);
@@ -48,7 +42,7 @@ TEST_F(RedisCacheTest, keeps_bytes_for_their_life_and_forgets_them_when_told) {
 
 TEST_F(RedisCacheTest, lives_beside_a_stores_records) {
   const std::unique_ptr<RedisStore> store = open();
-  const std::unique_ptr<OutcomeCache> cache = open_cache(server_url());
+  const std::unique_ptr<OutcomeCache> cache = open_cache(server_url() + "?timeout=30s");
   ASSERT_TRUE(eventually([&] { return cache->is_reachable(); }));
   cache->put(scope_, "copy", 1h);
   ASSERT_TRUE(get(*cache, scope_));
@@ -59,8 +53,8 @@ TEST_F(RedisCacheTest, lives_beside_a_stores_records) {
 }
 
 TEST_F(RedisCacheTest, announces_to_whoever_watches) {
-  const std::unique_ptr<OutcomeCache> here = open_cache(server_url() + "?timeout=10s");
-  const std::unique_ptr<OutcomeCache> there = open_cache(server_url() + "?timeout=10s");
+  const std::unique_ptr<OutcomeCache> here = open_cache(server_url() + "?timeout=30s");
+  const std::unique_ptr<OutcomeCache> there = open_cache(server_url() + "?timeout=30s");
   ASSERT_TRUE(eventually([&] { return here->is_reachable() && there->is_reachable(); }));
   std::atomic<int> woken{0};
   here->watch(scope_, [&] { ++woken; });

@@ -10,6 +10,7 @@
 #include "base/sha256.hpp"
 #include "core/scope.hpp"
 #include "stores/redis/redis_store.hpp"
+#include "support/eventually.hpp"
 #include "support/fakes.hpp"
 #include "support/redis_servers.hpp"
 
@@ -28,7 +29,7 @@ class RedisServerTest : public ::testing::Test {
     server_->flush_all();
   }
 
-  std::unique_ptr<RedisStore> open(const std::string& options = "?timeout=10s") {
+  std::unique_ptr<RedisStore> open(const std::string& options = "?timeout=30s") {
     const std::string url = server_url() + options;
     Result<std::unique_ptr<RedisStore>> opened = open_redis({.url = url, .clock = clock_});
     if (!opened) throw std::runtime_error(opened.error().message);

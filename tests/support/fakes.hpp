@@ -46,15 +46,13 @@ class SeededRandom final : public Random {
 // Completions are only counted; the test thread waits for its own. No timers.
 class BlockingExecutor final : public Executor {
  public:
+  // Touches nothing of ours after the last of them: whoever waited for it may be gone, and we with it.
   void post(Completion* first) override {
-    // Not under the lock: what runs may post again.
     while (first) {
       Completion* next = first->next;
       first->run(first);
       first = next;
     }
-    std::lock_guard lock(mutex_);
-    changed_.notify_all();
   }
   void arm(Timer&, MonoTime) override {
     constexpr bool has_timers = false;
@@ -66,13 +64,19 @@ class BlockingExecutor final : public Executor {
   template <class T, class Start>
   Result<T> call(Start start) {
     struct Waiting : Reply<T> {
-      using Reply<T>::Reply;
-      std::atomic<bool> done{false};
+      explicit Waiting(BlockingExecutor& executor) : Reply<T>(executor), blocked(executor) {}
+      BlockingExecutor& blocked;
+      bool done = false;  // guarded by the executor's mutex
     } reply(*this);
-    reply.run = [](Completion* self) { static_cast<Waiting*>(self)->done = true; };
+    reply.run = [](Completion* self) {
+      auto* waiting = static_cast<Waiting*>(self);
+      const std::lock_guard lock(waiting->blocked.mutex_);
+      waiting->done = true;
+      waiting->blocked.changed_.notify_all();
+    };
     if (start(static_cast<Reply<T>&>(reply))) return std::move(reply.value);
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reply.done.load(); });
+    changed_.wait(lock, [&] { return reply.done; });
     return std::move(reply.value);
   }
 

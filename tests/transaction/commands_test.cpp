@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "onceward/sqlite.hpp"
+#include "support/eventually.hpp"
 #include "transaction/databases.hpp"
 
 namespace onceward::testing {
@@ -20,15 +21,6 @@ using api::Outcome;
 using api::Ticket;
 using api::TransactionalCommands;
 using Kind = Outcome::Kind;
-
-// Until a ttl of a moment is over.
-template <class Condition>
-bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (std::chrono::steady_clock::now() < deadline)
-    if (condition()) return true;
-  return false;
-}
 
 struct Database {
   const char* name;
