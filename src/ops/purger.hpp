@@ -1,6 +1,8 @@
 // Purger: removes what is past its time, a chunk at a time, in the background of one worker.
 #pragma once
 
+#include <atomic>
+
 #include "base/task.hpp"
 #include "onceward/store.hpp"
 #include "ops/log.hpp"
@@ -29,7 +31,7 @@ class Purger {
   Log& log_;
   Alarm alarm_;
   bool stopped_ = false;
-  bool running_ = false;
+  std::atomic<bool> running_{false};  // written on the executor's thread, read by whoever shuts down
 };
 
 }  // namespace onceward
