@@ -1,5 +1,7 @@
 #include "core/marks.hpp"
 
+#include <algorithm>
+
 namespace onceward {
 namespace {
 
@@ -62,6 +64,22 @@ MarkStep end_mark(const Mark& mark, const MarkEntry* entry, const Record& next, 
   if (next.state != State::succeeded) return {mine ? MarkChange::drop : MarkChange::none, {}};
   if (mark.kind != MarkKind::unique || (entry && !mine)) return {};
   // Also when the entry is gone: a lapsed claim's mark may have been purged before its late completion.
+  return {MarkChange::write, entry_of(mark, next, now + mark.keep)};
+}
+
+std::vector<Mark> left_marks(const Record* before, const Record& next) {
+  if (!before || before->operation_id != next.operation_id) return {};
+  std::vector<Mark> left = before->request->marks;
+  std::erase_if(left, [&](const Mark& mark) {
+    return std::ranges::find(next.request->marks, mark.scope, &Mark::scope) != next.request->marks.end();
+  });
+  return left;
+}
+
+MarkStep leave_mark(const Mark& mark, const MarkEntry* entry, const Record& next, Timestamp now) {
+  if (!entry || !is_held_by(*entry, next)) return {};
+  if (!next.evidence.earlier_too) return {MarkChange::drop, {}};
+  if (mark.kind == MarkKind::suspect) return {};
   return {MarkChange::write, entry_of(mark, next, now + mark.keep)};
 }
 

@@ -5,6 +5,8 @@
 //   succeeded            unique: held until now + keep     suspect: as it was
 //   failed, released     both: the entry goes
 //   unknown, lease end   both: as they were (I4: it may have happened)
+//   claimed again with   what it no longer has goes, unless an epoch before may have made it true: then it is
+//   other marks          kept as after success
 #pragma once
 
 #include <optional>
@@ -55,6 +57,12 @@ struct MarkStep {
 };
 // What storing `next` does to the entry (null: none) of one of its marks. Another's entry is left alone.
 MarkStep end_mark(const Mark& mark, const MarkEntry* entry, const Record& next, Timestamp now);
+
+// The marks of `before` (null: none) that its next epoch, about to be stored, no longer has.
+std::vector<Mark> left_marks(const Record* before, const Record& next);
+// What that does to the entry (null: none) of one of them. Nobody else would ever end it: a record knows the
+// marks of its last claim only.
+MarkStep leave_mark(const Mark& mark, const MarkEntry* entry, const Record& next, Timestamp now);
 
 // The same for a record that comes from another store as it is: its marks come with it.
 MarkStep adopt_mark(const Mark& mark, const MarkEntry* entry, const Record& copy);

@@ -218,5 +218,29 @@ TEST(Marks, only_an_outcome_of_a_record_with_marks_touches_entries) {
   }
 }
 
+TEST(Marks, claimed_again_without_a_mark_that_it_had) {
+  const Record before = record(State::claimed);
+  Record next = record(State::processing);
+  next.epoch = 2;
+  EXPECT_TRUE(left_marks(&before, next).empty()) << "the same marks";
+  EXPECT_TRUE(left_marks(nullptr, next).empty());
+  next.request = std::make_shared<const RequestInfo>(RequestInfo{"t", "op", "", {}});
+  EXPECT_EQ(left_marks(&before, next), before.request->marks);
+  EXPECT_TRUE(left_marks(&before, record(State::processing, 1, 2)).empty()) << "another operation";
+
+  const Mark unique = mark_of(MarkKind::unique);
+  const MarkEntry held = entry_of(MarkKind::unique, std::nullopt);
+  const MarkEntry anothers = entry_of(MarkKind::unique, std::nullopt, 2, 2);
+  EXPECT_EQ(leave_mark(unique, nullptr, next, now).change, MarkChange::none);
+  EXPECT_EQ(leave_mark(unique, &anothers, next, now).change, MarkChange::none);
+  EXPECT_EQ(leave_mark(unique, &held, next, now).change, MarkChange::drop);
+  next.evidence.earlier_too = true;  // it may have happened
+  const MarkStep kept = leave_mark(unique, &held, next, now);
+  EXPECT_EQ(kept.change, MarkChange::write);
+  EXPECT_EQ(kept.entry, entry_of(MarkKind::unique, now + keep));
+  const MarkEntry likeness = entry_of(MarkKind::suspect, now + 1s);
+  EXPECT_EQ(leave_mark(mark_of(MarkKind::suspect), &likeness, next, now).change, MarkChange::none);
+}
+
 }  // namespace
 }  // namespace onceward

@@ -259,6 +259,22 @@ TEST_P(MarkAdoption, a_copied_mark_survives_a_restart) {
   EXPECT_EQ(list_marks(), std::vector{copy});
 }
 
+TEST_P(MarkAdoption, a_copy_without_an_effect_frees_what_an_earlier_copy_held) {
+  for (const State as : {State::failed, State::released}) {
+    SCOPED_TRACE(to_string(as));
+    const std::string name(to_string(as));
+    const Record running = elsewhere(marked(name, {unique(name), suspect(name)}), now());
+    ASSERT_TRUE(*adopt(running));
+    ASSERT_FALSE(list_marks().empty()) << "the suspect one has an end";
+    const Record ended =
+        as == State::failed
+            ? *transition(&running, CompleteRequest{fence_of(running), as, nullptr, {}}, now()).next
+            : *transition(&running, ReleaseRequest{fence_of(running), false}, now()).next;
+    ASSERT_TRUE(*adopt(ended));
+    EXPECT_TRUE(list_marks().empty());
+  }
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MarkAdoption);
 
 }  // namespace

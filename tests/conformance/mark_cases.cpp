@@ -316,6 +316,33 @@ TEST_P(MarkConformance, a_restart_keeps_every_mark) {
   must_claim(marked("b", {suspect("x")}));
 }
 
+TEST_P(MarkConformance, a_lapsed_claim_that_is_taken_again_with_other_marks_gives_the_first_ones_back) {
+  for (const bool with_other : {true, false}) {
+    SCOPED_TRACE(with_other);
+    const std::string key = with_other ? "a" : "b";
+    ClaimRequest first = marked(key, {unique("old " + key), suspect("old " + key)}, "one");
+    first.start = State::claimed;
+    must_claim(first);
+    advance(30s);
+    must_claim(marked(key, with_other ? std::vector{unique("new")} : std::vector<Mark>{}, "two"));
+    must_claim(marked("another " + key, {unique("old " + key), suspect("old " + key)}));
+  }
+}
+
+TEST_P(MarkConformance, what_may_have_come_true_is_kept_when_its_key_runs_again_with_other_marks) {
+  const Record lost = must_claim(marked("a", {unique("old", 1h)}, "one"));
+  ASSERT_TRUE(unknown(lost));
+  ClaimRequest again = marked("a", {unique("new", 1h)}, "two");
+  again.take_unknown = true;
+  const Record second = must_claim(again);
+  expect_refused(marked("b", {unique("old")}), lost);
+  ASSERT_TRUE(complete(second));
+  expect_refused(marked("b", {unique("old")}), lost);
+  expect_refused(marked("b", {unique("new")}), lost);
+  advance(1h);
+  must_claim(marked("b", {unique("old"), suspect("x")}));
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MarkConformance);
 
 }  // namespace

@@ -51,6 +51,11 @@ class Model {
       }
     }
     MarkedClaim claim = take_marks(transition(find(request.scope), request, at), seen, at);
+    if (claim.step.next) {
+      for (const Mark& mark : left_marks(find(request.scope), *claim.step.next)) {
+        change(mark, leave_mark(mark, entry_of(mark), *claim.step.next, at));
+      }
+    }
     put(claim.step.next);
     for (const MarkEntry& entry : claim.taken) marks_.insert_or_assign(entry.scope, entry);
     return std::move(claim.step);
@@ -60,11 +65,7 @@ class Model {
     Step step = transition(find(scope), event, at);
     if (step.next && ends_marks(*step.next)) {
       for (const Mark& mark : step.next->request->marks) {
-        const auto entry = marks_.find(mark.scope);
-        const MarkStep ended =
-            end_mark(mark, entry == marks_.end() ? nullptr : &entry->second, *step.next, at);
-        if (ended.change == MarkChange::write) marks_.insert_or_assign(mark.scope, ended.entry);
-        if (ended.change == MarkChange::drop) marks_.erase(mark.scope);
+        change(mark, end_mark(mark, entry_of(mark), *step.next, at));
       }
     }
     put(step.next);
@@ -82,6 +83,14 @@ class Model {
   }
 
  private:
+  const MarkEntry* entry_of(const Mark& mark) const {
+    const auto entry = marks_.find(mark.scope);
+    return entry == marks_.end() ? nullptr : &entry->second;
+  }
+  void change(const Mark& mark, const MarkStep& step) {
+    if (step.change == MarkChange::write) marks_.insert_or_assign(mark.scope, step.entry);
+    if (step.change == MarkChange::drop) marks_.erase(mark.scope);
+  }
   void put(const std::optional<Record>& next) {
     if (next) records_.insert_or_assign(next->scope, *next);
   }

@@ -77,6 +77,12 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
     }
     if (place.kind == Place::none || place.kind == Place::open) {
       auto step = transition(place.record, event, now);
+      if constexpr (std::is_same_v<Event, ClaimRequest>) {
+        if (step.next && !left_marks(place.record, *step.next).empty()) {
+          lock.unlock();
+          return claim_marked(event, reply);
+        }
+      }
       if constexpr (can_be_wide<Event>) {
         if (step.next && is_wide(event, *step.next)) {
           lock.unlock();
@@ -91,6 +97,9 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
     if (!stored) return answer<T>(reply, stored.error());
     auto step = transition(*stored ? &**stored : nullptr, event, now);
     if (!step.next) return answer<T>(reply, std::move(step.reply));
+    if constexpr (std::is_same_v<Event, ClaimRequest>) {
+      if (!left_marks(*stored ? &**stored : nullptr, *step.next).empty()) return claim_marked(event, reply);
+    }
     if constexpr (can_be_wide<Event>) {
       if (is_wide(event, *step.next)) return decide_wide(verb, scope, event, reply);
     }

@@ -27,6 +27,11 @@ std::unique_ptr<Write> mark_removal(const Scope& scope) {
   return write;
 }
 
+void add_mark(const Mark& mark, const MarkStep& step, std::vector<std::unique_ptr<Write>>& parts) {
+  if (step.change == MarkChange::write) parts.push_back(mark_write(step.entry));
+  if (step.change == MarkChange::drop) parts.push_back(mark_removal(mark.scope));
+}
+
 template <class T>
 void address(Write& write, Reply<T>& reply) {
   write.reply = &reply;
@@ -66,6 +71,10 @@ bool StoreImpl::claim_marked(const ClaimRequest& request, Reply<ClaimReply>& rep
     for (const Mark& mark : marks) entries.push_back(entry_at(view, mark.scope));
     bool grown = false;
     for (const std::optional<MarkEntry>& entry : entries) grown |= entry && view.add(entry->holder.scope);
+    const Record* const before = view.record(request.scope);
+    if (before) {
+      for (const Mark& mark : before->request->marks) grown |= view.add(mark.scope);
+    }
     if (grown) {
       view.unlock();
       continue;
@@ -76,12 +85,16 @@ bool StoreImpl::claim_marked(const ClaimRequest& request, Reply<ClaimReply>& rep
       seen.push_back(
           {&marks[i], entry ? &*entry : nullptr, entry ? view.record(entry->holder.scope) : nullptr});
     }
-    MarkedClaim claim = take_marks(transition(view.record(request.scope), request, now), seen, now);
+    MarkedClaim claim = take_marks(transition(before, request, now), seen, now);
     if (!claim.step.next) return answer<ClaimReply>(reply, std::move(claim.step.reply));
     if (std::optional<Error> why = refuses_claims(*request.request))
       return answer<ClaimReply>(reply, std::move(*why));
     auto write = std::make_unique<Write>();
     write->scope = request.scope;
+    for (const Mark& mark : left_marks(before, *claim.step.next)) {
+      const std::optional<MarkEntry> entry = entry_at(view, mark.scope);
+      add_mark(mark, leave_mark(mark, entry ? &*entry : nullptr, *claim.step.next, now), write->parts);
+    }
     write->record = std::move(*claim.step.next);
     write->gives_way = true;
     write->records_change = view.is_counted(request.scope) ? 0 : 1;
@@ -99,9 +112,7 @@ void StoreImpl::add_marks(const WideView& view, const Event& event, const Record
                           Parts& parts) {
   for (const Mark& mark : next.request->marks) {
     const std::optional<MarkEntry> entry = entry_at(view, mark.scope);
-    const MarkStep step = mark_step(event, mark, entry ? &*entry : nullptr, next, now);
-    if (step.change == MarkChange::write) parts.push_back(mark_write(step.entry));
-    if (step.change == MarkChange::drop) parts.push_back(mark_removal(mark.scope));
+    add_mark(mark, mark_step(event, mark, entry ? &*entry : nullptr, next, now), parts);
   }
 }
 

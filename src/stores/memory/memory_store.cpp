@@ -55,13 +55,17 @@ class MemoryStore final : public Store, OutboxStore {
   bool claim(const ClaimRequest& request, Reply<ClaimReply>& reply) override {
     if (!request.request->marks.empty()) return claim_marked(request, reply);
     Shard& shard = shard_of(scope_prefix(request.scope));
-    std::lock_guard lock(shard.mutex);
+    std::unique_lock lock(shard.mutex);
     const RecordTable::Found found = shard.records.find(request.scope);
     if (found.error()) {
       reply.value = *found.error();
       return true;
     }
     ClaimStep step = transition(found.get(), request, clock_.now());
+    if (step.next && !left_marks(found.get(), *step.next).empty()) {
+      lock.unlock();
+      return claim_marked(request, reply);
+    }
     if (step.next && !found && !has_room(shard, request)) {
       reply.value = full();
       return true;
@@ -253,6 +257,8 @@ class MemoryStore final : public Store, OutboxStore {
       for (const Mark& mark : request.request->marks)
         if (const MarkEntry* entry = marks_of(mark.scope).find(mark.scope))
           numbers.insert(number_of(entry->holder.scope));
+      if (const RecordTable::Found stands = find_locked(request.scope); stands.get())
+        for (const Mark& mark : stands.get()->request->marks) numbers.insert(number_of(mark.scope));
       done = numbers.size() == before;
       if (done) reply.value = claim_locked(request);
     }
@@ -274,7 +280,13 @@ class MemoryStore final : public Store, OutboxStore {
     const Timestamp now = clock_.now();
     MarkedClaim claim = take_marks(transition(found.get(), request, now), seen, now);
     if (claim.step.next && !found && !has_room(shard, request)) return full();
-    if (claim.step.next) put(shard, std::move(*claim.step.next), !found);
+    if (claim.step.next) {
+      for (const Mark& mark : left_marks(found.get(), *claim.step.next)) {
+        MarkTable& marks = marks_of(mark.scope);
+        change(marks, mark, leave_mark(mark, marks.find(mark.scope), *claim.step.next, now));
+      }
+      put(shard, std::move(*claim.step.next), !found);
+    }
     for (const MarkEntry& entry : claim.taken) marks_of(entry.scope).put(entry);
     return std::move(claim.step.reply);
   }
@@ -331,10 +343,13 @@ class MemoryStore final : public Store, OutboxStore {
   void end_marks(const Record& next, Timestamp now) {
     for (const Mark& mark : next.request->marks) {
       MarkTable& marks = marks_of(mark.scope);
-      const MarkStep step = end_mark(mark, marks.find(mark.scope), next, now);
-      if (step.change == MarkChange::write) marks.put(step.entry);
-      if (step.change == MarkChange::drop) marks.remove(mark.scope);
+      change(marks, mark, end_mark(mark, marks.find(mark.scope), next, now));
     }
+  }
+
+  static void change(MarkTable& marks, const Mark& mark, const MarkStep& step) {
+    if (step.change == MarkChange::write) marks.put(step.entry);
+    if (step.change == MarkChange::drop) marks.remove(mark.scope);
   }
 
   void put(Shard& shard, Record next, bool is_new) {

@@ -16,4 +16,6 @@ extern const char* const migration_2_chores;
 
 extern const char* const migration_3_transactions;
 
+extern const char* const migration_4_marks;
+
 }  // namespace onceward::postgres

@@ -87,6 +87,12 @@ Result<SchemaChange> migrate(Session& session, MonoTime deadline) {
                     "INSERT INTO onceward.schema_versions (version, works_with) VALUES (3, 1)"},
                    deadline);
   }
+  if (done && found->version < 4) {
+    done = run_all(
+        session,
+        {migration_4_marks, "INSERT INTO onceward.schema_versions (version, works_with) VALUES (4, 1)"},
+        deadline);
+  }
   if (done) done = run_all(session, {"COMMIT"}, deadline);
   if (!done) return done.error();
   return SchemaChange{found->version, schema_version};

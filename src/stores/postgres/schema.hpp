@@ -7,7 +7,7 @@
 
 namespace onceward::postgres {
 
-constexpr int schema_version = 3;
+constexpr int schema_version = 4;
 
 struct SchemaChange {
   int before = 0;  // 0: there was none

@@ -250,7 +250,10 @@ constexpr const char* adopt_sql =
     "p.claimed_at + p.suspect_keep "
     "FROM put p WHERE p.suspect_mark IS NOT NULL AND p.state NOT IN ('failed', 'released') "
     "ON CONFLICT (mark) DO UPDATE SET until = excluded.until "
-    "WHERE m.scope = excluded.scope AND m.operation_id = excluded.operation_id) "
+    "WHERE m.scope = excluded.scope AND m.operation_id = excluded.operation_id), "
+    "dropped AS (DELETE FROM onceward.marks m USING put p WHERE p.state IN ('failed', 'released') "
+    "AND m.mark IN (p.unique_mark, p.suspect_mark) AND m.scope = p.scope "
+    "AND m.operation_id = p.operation_id) "
     "SELECT (SELECT count(*) FROM put), coalesce((SELECT format FROM before), 1::smallint)";
 
 std::int64_t milliseconds(Timestamp time) { return time.time_since_epoch().count(); }

@@ -28,14 +28,16 @@ local entries = load_marks(copy)
 -- What is left of the one before must not shine through.
 if stored then redis.call('DEL', key) end
 stored = nil
-if copy.state ~= 'failed' and copy.state ~= 'released' then
-  for _, kind in ipairs({'unique', 'suspect'}) do
-    local mark, entry = copy[kind .. '_mark'], entries[kind]
-    if mark and (not entry or is_held_by(entry, copy.scope, copy.operation_id)) then
-      local ends = kind == 'suspect' and copy.claimed_at + copy.suspect_keep
-        or copy.state == 'succeeded' and copy.updated_at + copy.unique_keep or nil
-      if not ends or now < ends then write_mark(copy, kind, ends) end
-    end
+local has_no_effect = copy.state == 'failed' or copy.state == 'released'
+for _, kind in ipairs({'unique', 'suspect'}) do
+  local mark, entry = copy[kind .. '_mark'], entries[kind]
+  local mine = entry and is_held_by(entry, copy.scope, copy.operation_id)
+  if has_no_effect then
+    if mine then redis.call('DEL', mark_key(mark)) end
+  elseif mark and (mine or not entry) then
+    local ends = kind == 'suspect' and copy.claimed_at + copy.suspect_keep
+      or copy.state == 'succeeded' and copy.updated_at + copy.unique_keep or nil
+    if not ends or now < ends then write_mark(copy, kind, ends) end
   end
 end
 save(copy)

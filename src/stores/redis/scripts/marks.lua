@@ -53,7 +53,30 @@ local function meet_marks(at, id)
   return met, false
 end
 
+-- The entries of a record's marks, to be read before anything is written: the server undoes nothing of a script
+-- that meets one that cannot be read.
+local function load_marks(r)
+  return {unique = r.unique_mark and load_mark(r.unique_mark), suspect = r.suspect_mark and load_mark(r.suspect_mark)}
+end
+
+-- What a record that is claimed again no longer has ends here: nobody else would end it.
+local function leave_marks(left, entries, may_be_true)
+  for kind, entry in pairs(entries) do
+    if entry and is_held_by(entry, left.scope, left.operation_id) then
+      if not may_be_true then
+        redis.call('DEL', mark_key(left[kind .. '_mark']))
+      elseif kind == 'unique' then
+        write_mark(left, kind, now + left.unique_keep)
+      end
+    end
+  end
+end
+
 local function take_marks(r, at)
+  local left = {scope = r.scope, operation_id = r.operation_id, unique_keep = r.unique_keep}
+  if r.unique_mark ~= ARGV[at] then left.unique_mark = r.unique_mark end
+  if r.suspect_mark ~= ARGV[at + 3] then left.suspect_mark = r.suspect_mark end
+  local entries = load_marks(left)
   clear_marks(r)
   if ARGV[at] ~= '' then
     r.unique_mark, r.unique_keep, r.unique_refuses = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
@@ -63,12 +86,7 @@ local function take_marks(r, at)
     r.suspect_mark, r.suspect_keep, r.suspect_refuses = ARGV[at + 3], tonumber(ARGV[at + 4]), ARGV[at + 5]
     write_mark(r, 'suspect', now + r.suspect_keep)
   end
-end
-
--- The entries of a record's marks, to be read before anything is written: the server undoes nothing of a script
--- that meets one that cannot be read.
-local function load_marks(r)
-  return {unique = r.unique_mark and load_mark(r.unique_mark), suspect = r.suspect_mark and load_mark(r.suspect_mark)}
+  leave_marks(left, entries, r.earlier_too)
 end
 
 -- What the end of a record does to its marks. Another's entry is left alone.
