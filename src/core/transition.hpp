@@ -49,7 +49,8 @@ Step transition(const Record* stored, const ResolveRequest& event, Timestamp now
 // What a purge does with one record.
 enum class PurgeAction { keep, to_receipt, remove };
 PurgeAction purge_action(const Record& stored, const PurgeRequest& request, Timestamp now);
-// The receipt of a record past its ttl: no response, leaves or probe target; epoch, operation and fingerprint stay.
+// The receipt of a record past its ttl: no response, leaves or probe target; epoch, operation and fingerprint
+// stay.
 Record receipt_of(const Record& stored);
 
 bool matches(const ListRequest& request, const Record& settled);

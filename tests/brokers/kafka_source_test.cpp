@@ -61,12 +61,12 @@ TEST(KafkaSource, takes_nothing_while_there_is_no_room_and_remains_a_member) {
   put(cluster, {"a", "b", "c"});
   KafkaOptions options = *kafka_options(*parse_broker_url(cluster.url("orders")), {});
   for (const char* limit : {"max.poll.interval.ms", "session.timeout.ms"})
-    options.settings.emplace_back(limit, "6000");
+    options.settings.emplace_back(limit, "10000");
   const auto source = make_kafka_source(options, "g", "orders.dead");
   ASSERT_TRUE(source->connect());
   ASSERT_EQ(take(*source, 1).size(), 1u);
   const WakeUp wake;
-  const MonoTime end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  const MonoTime end = std::chrono::steady_clock::now() + std::chrono::seconds(13);
   while (std::chrono::steady_clock::now() < end) {
     const Result<std::vector<Message>> none = source->receive(0, wake, end);
     ASSERT_TRUE(none) << none.error().message;
