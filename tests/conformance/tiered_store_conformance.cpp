@@ -1,4 +1,5 @@
 #include <map>
+#include <mutex>
 #include <random>
 
 #include "conformance/store_conformance.hpp"
@@ -12,26 +13,33 @@ namespace {
 // keeps and hands out what belongs to others.
 enum class Manners { faithful, unkind };
 
+// Any thread, like a real one.
 class FakeCache final : public OutcomeCache {
  public:
   FakeCache(const Clock& clock, Manners manners) : clock_(clock), manners_(manners) {}
 
-  bool is_reachable() const override { return !is_unkind_now(); }
+  bool is_reachable() const override {
+    const std::lock_guard lock(mutex_);
+    return !is_unkind_now();
+  }
   bool get(const Scope& scope, Reply<std::string>& reply) override {
+    const std::lock_guard lock(mutex_);
     const auto found = kept_.find(is_unkind_now() ? other(scope) : scope);
     const bool gone = found == kept_.end() || found->second.until <= clock_.mono();
     reply.value = gone ? Result<std::string>(Error{Errc::not_found, "a miss"}) : found->second.bytes;
-    hits += gone ? 0 : 1;
+    hits_ += gone ? 0 : 1;
     if (is_unkind_now()) reply.value = Error{Errc::unavailable, "late"};
     return true;
   }
   void put(const Scope& scope, std::string bytes, Duration life) override {
     EXPECT_GT(life, Duration::zero());
+    const std::lock_guard lock(mutex_);
     if (is_unkind_now()) return;
     if (is_unkind_now()) bytes[chance_() % bytes.size()] ^= 0x10;
     kept_[scope] = {std::move(bytes), clock_.mono() + life};
   }
   bool remove(const Scope& scope, Reply<Done>& reply) override {
+    const std::lock_guard lock(mutex_);
     kept_.erase(scope);
     reply.value = Done{};
     return true;
@@ -40,7 +48,10 @@ class FakeCache final : public OutcomeCache {
   void watch(const Scope&, std::function<void()>) override {}
   void unwatch(const Scope&) override {}
 
-  int hits = 0;
+  int hits() const {
+    const std::lock_guard lock(mutex_);
+    return hits_;
+  }
 
  private:
   struct Entry {
@@ -56,8 +67,10 @@ class FakeCache final : public OutcomeCache {
 
   const Clock& clock_;
   const Manners manners_;
-  std::map<Scope, Entry> kept_;
-  mutable std::mt19937 chance_{1};
+  mutable std::mutex mutex_;
+  std::map<Scope, Entry> kept_;     // guarded by mutex_
+  mutable std::mt19937 chance_{1};  // guarded by mutex_
+  int hits_ = 0;                    // guarded by mutex_
 };
 
 class TieredUnderTest final : public StoreUnderTest {
@@ -88,7 +101,7 @@ ONCEWARD_STORE_CONFORMANCE(Tiered, ::testing::Values(tiered("faithful_cache", Ma
 class Tiered : public StoreConformance {
  protected:
   void SetUp() override { under_test_ = std::make_unique<TieredUnderTest>(Manners::faithful); }
-  int hits() const { return static_cast<const TieredUnderTest&>(*under_test_).cache().hits; }
+  int hits() const { return static_cast<const TieredUnderTest&>(*under_test_).cache().hits(); }
 };
 
 TEST_P(Tiered, AReplayIsAnsweredFromTheCopy) {
