@@ -49,7 +49,7 @@ def open_connections(port, count):
 
 
 def test_ten_thousand_idle_connections_are_held_with_little_memory_each(serve, many_descriptors):
-    proxy = serve(workers=2)
+    proxy = serve(workers=2, limits={"idle_timeout": "10m"})  # opening them may take more than the usual minute
     warm = open_connections(proxy.port, 100)
     before = proxy.memory_kib()
     connections = open_connections(proxy.port, CONNECTIONS)

@@ -175,7 +175,7 @@ def test_the_connections_to_an_upstream_are_limited(serve, own_upstream, key):
         time.sleep(0.05)
         return numbered_answer(exchange)
 
-    proxy = serve(to={"url": own_upstream.url, "max_connections": 2}, workers=1)
+    proxy = serve(to={"url": own_upstream.url, "max_connections": 2, "connect_timeout": "30s"}, workers=1)
     own_upstream.default = slow
     requests = [proxy.post_in_background(key=f"{key}-{number}") for number in range(12)]
     assert [request.result().status for request in requests] == [201] * 12

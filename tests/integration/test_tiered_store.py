@@ -11,14 +11,10 @@ from support.waiting import eventually
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("postgres")
-    for above in (folder, *folder.parents):
-        if str(above).startswith("/tmp/") and above.owner() == folder.owner():
-            above.chmod(0o755)  # PostgreSQL runs as another user
-    server = postgres_server.start(folder)
-    yield server
-    server.stop()
+def authority():
+    # Not below pytest's folder, which every other run closes to PostgreSQL's user again.
+    with postgres_server.running() as server:
+        yield server
 
 
 @pytest.fixture
