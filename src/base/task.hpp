@@ -2,12 +2,16 @@
 // executor it runs on. Frames come from a per-thread free list, so a request allocates none in steady
 // state. There is no cancellation: what waits has a deadline, and a frame is never destroyed while
 // suspended on something that will call back.
+//
+// What mostly need not wait (a write that the kernel takes at once) is a plain function that tries first and
+// returns Task::ready(value), which costs no frame; only when it must wait does it call a coroutine.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -38,7 +42,14 @@ struct PromiseBase {
   void unhandled_exception() { std::terminate(); }  // exceptions belong to start-up only
 };
 
+struct Nothing {};
+
 }  // namespace detail
+
+// Results that a task can have without a frame: they are kept in the task itself, so they must be small.
+template <class T>
+concept SmallResult =
+    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 32;
 
 template <class T = void>
 class [[nodiscard]] Task {
@@ -52,23 +63,44 @@ class [[nodiscard]] Task {
     }
   };
 
-  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  static Task ready(T value)
+    requires SmallResult<T>
+  {
+    return Task(value);
+  }
+  // What a task that never had to wait came to; nothing: it must be awaited.
+  std::optional<T> now() const
+    requires SmallResult<T>
+  {
+    return handle_ ? std::nullopt : std::optional<T>(ready_);
+  }
+
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), ready_(other.ready_) {}
   Task(const Task&) = delete;
   Task& operator=(Task&&) = delete;
   ~Task() {
     if (handle_) handle_.destroy();
   }
 
-  bool await_ready() const noexcept { return false; }
+  bool await_ready() const noexcept { return SmallResult<T> && !handle_; }
   std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
     handle_.promise().continuation = awaiting;
     return handle_;
   }
-  T await_resume() { return std::move(*handle_.promise().value); }
+  T await_resume() {
+    if constexpr (SmallResult<T>) {
+      if (!handle_) return ready_;
+    }
+    return std::move(*handle_.promise().value);
+  }
 
  private:
+  using Ready = std::conditional_t<SmallResult<T>, T, detail::Nothing>;
   explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  explicit Task(Ready value) : ready_(value) {}
+
   std::coroutine_handle<promise_type> handle_;
+  [[no_unique_address]] Ready ready_{};
 };
 
 template <>

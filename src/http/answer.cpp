@@ -52,7 +52,13 @@ Task<bool> Connection::send(std::string_view first, std::string_view second, std
   const std::string_view held = std::exchange(held_, false) ? std::string_view(out_) : std::string_view();
   const std::array<std::string_view, 4> pieces{held, first, second, third};
   bytes_sent_ += held.size() + first.size() + second.size() + third.size();
-  if (co_await stream_.write_steadily(pieces, server_.limits.write_timeout)) co_return true;
+  Task<bool> writing = stream_.write_steadily(pieces, server_.limits.write_timeout);
+  if (writing.now() == true) return writing;
+  return finish_send(std::move(writing));
+}
+
+Task<bool> Connection::finish_send(Task<bool> writing) {
+  if (co_await writing) co_return true;
   answer_ = Answer::cut;
   keep_alive_ = false;
   stream_.close();
@@ -62,7 +68,7 @@ Task<bool> Connection::send(std::string_view first, std::string_view second, std
 Task<bool> Connection::respond(int status, std::string_view lines, std::string_view body,
                                std::string_view reason) {
   ONCEWARD_ASSERT(answer_ == Answer::none || answer_ == Answer::cut);
-  if (answer_ == Answer::cut) co_return false;
+  if (answer_ == Answer::cut) return Task<bool>::ready(false);
   begin_head(status, lines, reason);
   const bool no_length = status < 200 || status == 204 || status == 304;
   if (!no_length) {
@@ -72,13 +78,13 @@ Task<bool> Connection::respond(int status, std::string_view lines, std::string_v
   }
   end_head();
   answer_ = Answer::done;
-  co_return co_await send(out_, bodiless(status) ? std::string_view() : body);
+  return send(out_, bodiless(status) ? std::string_view() : body);
 }
 
 Task<bool> Connection::start(int status, std::string_view lines, Body body, std::string_view reason,
                              bool hold) {
   ONCEWARD_ASSERT(answer_ == Answer::none || answer_ == Answer::cut);
-  if (answer_ == Answer::cut) co_return false;
+  if (answer_ == Answer::cut) return Task<bool>::ready(false);
   begin_head(status, lines, reason);
   no_answer_body_ = bodiless(status);
   if (body.kind == Body::Kind::chunked && head_.minor == 0) body = Body::until_close();
@@ -102,24 +108,28 @@ Task<bool> Connection::start(int status, std::string_view lines, Body body, std:
     end_head();
   }
   held_ = hold;
-  co_return hold || co_await send(out_);
+  return hold ? Task<bool>::ready(true) : send(out_);
 }
 
 Task<bool> Connection::write(std::string_view data) {
-  if (answer_ != Answer::streaming) co_return false;
-  if (no_answer_body_ || data.empty()) co_return true;
+  if (answer_ != Answer::streaming) return Task<bool>::ready(false);
+  if (no_answer_body_ || data.empty()) return Task<bool>::ready(true);
   switch (answer_kind_) {
     case Body::Kind::none:
-      co_return false;
+      return Task<bool>::ready(false);
     case Body::Kind::until_close:
-      co_return co_await send(data);
+      return send(data);
     case Body::Kind::length:
-      if (data.size() > answer_left_) co_return false;
+      if (data.size() > answer_left_) return Task<bool>::ready(false);
       answer_left_ -= data.size();
-      co_return co_await send(data);
+      return send(data);
     case Body::Kind::chunked:
       break;
   }
+  return write_chunk(data);
+}
+
+Task<bool> Connection::write_chunk(std::string_view data) {
   std::array<char, 20> size{};
   char* end = std::to_chars(size.data(), size.data() + 16, data.size(), 16).ptr;
   *end++ = '\r';
@@ -128,14 +138,14 @@ Task<bool> Connection::write(std::string_view data) {
 }
 
 Task<bool> Connection::finish() {
-  if (answer_ != Answer::streaming) co_return false;
+  if (answer_ != Answer::streaming) return Task<bool>::ready(false);
   if (answer_left_ != 0) {
     abort();
-    co_return false;
+    return Task<bool>::ready(false);
   }
   answer_ = Answer::done;
-  if (answer_kind_ == Body::Kind::chunked) co_return co_await send("0\r\n\r\n");
-  co_return !held_ || co_await send({});
+  if (answer_kind_ == Body::Kind::chunked) return send("0\r\n\r\n");
+  return held_ ? send({}) : Task<bool>::ready(true);
 }
 
 void Connection::abort() {

@@ -46,28 +46,38 @@ Task<BodyStatus> Connection::fill(MonoTime deadline) {
   co_return BodyStatus::piece;
 }
 
-Task<BodyPiece> Connection::read_body_some() {
+// What is here already of the body, or how it ended; nothing: more must come.
+std::optional<BodyPiece> Connection::next_piece() {
   in_.consume(std::exchange(piece_bytes_, 0));
-  MonoTime deadline = MonoTime::max();
+  const BodyDecoder::Step step = decoder_.next(in_.unread());
+  using Status = BodyDecoder::Step::Status;
+  switch (step.status) {
+    case Status::piece:
+      piece_bytes_ = step.consumed;
+      return BodyPiece{BodyStatus::piece, step.data};
+    case Status::end:
+      in_.consume(step.consumed);
+      return BodyPiece{BodyStatus::end, {}};
+    case Status::bad:
+      return BodyPiece{fail_body(BodyStatus::bad), {}};
+    case Status::need_more:
+      in_.consume(step.consumed);
+      break;
+  }
+  return std::nullopt;
+}
+
+Task<BodyPiece> Connection::read_body_some() {
+  if (const std::optional<BodyPiece> piece = next_piece()) return Task<BodyPiece>::ready(*piece);
+  return wait_for_piece();
+}
+
+Task<BodyPiece> Connection::wait_for_piece() {
+  const MonoTime deadline = in(server_.limits.body_timeout);
   while (true) {
-    const BodyDecoder::Step step = decoder_.next(in_.unread());
-    using Status = BodyDecoder::Step::Status;
-    switch (step.status) {
-      case Status::piece:
-        piece_bytes_ = step.consumed;
-        co_return BodyPiece{BodyStatus::piece, step.data};
-      case Status::end:
-        in_.consume(step.consumed);
-        co_return BodyPiece{BodyStatus::end, {}};
-      case Status::bad:
-        co_return BodyPiece{fail_body(BodyStatus::bad), {}};
-      case Status::need_more:
-        in_.consume(step.consumed);
-        break;
-    }
-    if (deadline == MonoTime::max()) deadline = in(server_.limits.body_timeout);
     const BodyStatus filled = co_await fill(deadline);
     if (filled != BodyStatus::piece) co_return BodyPiece{fail_body(filled), {}};
+    if (const std::optional<BodyPiece> piece = next_piece()) co_return *piece;
   }
 }
 
@@ -84,8 +94,14 @@ bool Connection::too_slow(MonoTime since, std::size_t bytes) const {
 
 Task<ReadBody> Connection::read_body(std::size_t limit, std::string& out) {
   out.clear();
+  if (decoder_.length_left() > limit) return Task<ReadBody>::ready(ReadBody::too_large);
+  if (!body_buffered()) return read_more(limit, out);
+  out.assign(next_piece()->data);
+  return Task<ReadBody>::ready(ReadBody::ok);
+}
+
+Task<ReadBody> Connection::read_more(std::size_t limit, std::string& out) {
   const MonoTime since = net::Worker::now();
-  if (decoder_.length_left() > limit) co_return ReadBody::too_large;
   while (true) {
     if (decoder_.length_left() > in_.unread().size() - piece_bytes_)
       co_return co_await read_length_body(out, since);

@@ -1,6 +1,6 @@
 #include "http/connection.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "http/chars.hpp"
 #include "http/parser.hpp"
@@ -24,9 +24,24 @@ Task<> Connection::run() {
     if (!co_await stream_.handshake(in(server_.limits.header_timeout))) co_return;
     describe_peer(*stream_.tls(), peer_);
   }
-  while (co_await wait_for_request()) {
-    if (co_await read_head() == Progress::stop) break;
-    if (co_await serve() == Progress::stop) break;
+  for (bool going = true; going;) {
+    forget_request();
+    co_await stream_.breathe();
+    const MonoTime deadline = in(server_.limits.idle_timeout);
+    // Waits without a read buffer: that is what keeps an idle connection small.
+    while (going && in_.empty()) {
+      in_.drop_if_empty();
+      if (server_.draining) break;
+      idle_ = true;
+      const net::IoStatus wait = co_await stream_.readable(deadline);
+      idle_ = false;
+      going = read_first(wait);
+    }
+    if (in_.empty() || co_await read_head() == Progress::stop) break;
+    begin_request();
+    Exchange exchange(*this);
+    co_await server_.handler.handle(exchange);
+    going = co_await end_request() == Progress::next;
   }
   stream_.shutdown_write();  // tells a TLS client that this is the end and not an attack
 }
@@ -36,63 +51,70 @@ Task<> Connection::refuse() {
   co_await protocol_error(503, "too many connections");
 }
 
-// Waits without a read buffer: that is what keeps an idle connection small.
-Task<bool> Connection::wait_for_request() {
+void Connection::forget_request() {
   head_.clear();
   keep_alive_ = true;
   held_ = false;
   if (out_.capacity() > kept_bytes) out_ = {};
-  co_await stream_.breathe();
-  if (!in_.empty()) co_return true;
-  const MonoTime deadline = in(server_.limits.idle_timeout);
-  while (true) {
-    in_.drop_if_empty();
-    if (server_.draining) co_return false;
-    idle_ = true;
-    const net::IoStatus wait = co_await stream_.readable(deadline);
-    idle_ = false;
-    if (wait != net::IoStatus::ok) co_return false;
-    const net::IoResult result = stream_.try_read(in_.room(Buffer::block_bytes));
-    if (result.status == net::IoStatus::would_block) continue;
-    if (result.status != net::IoStatus::ok) co_return false;
-    in_.filled(result.bytes);
-    co_return true;
+}
+
+// False: the connection has ended.
+bool Connection::read_first(net::IoStatus wait) {
+  if (wait != net::IoStatus::ok) return false;
+  const net::IoResult result = stream_.try_read(in_.room(Buffer::block_bytes));
+  if (result.status == net::IoStatus::would_block) return true;
+  if (result.status != net::IoStatus::ok) return false;
+  in_.filled(result.bytes);
+  return true;
+}
+
+Connection::HeadFound Connection::take_head(HeadSearch& search) {
+  using Status = HeadFound::Status;
+  // One empty line before a request is what old clients send after a body.
+  if (!search.skipped && in_.unread().starts_with("\r\n")) {
+    in_.consume(2);
+    search.skipped = true;
   }
+  // Something that is not HTTP (a TLS greeting, say) will not send a line end: say so now.
+  if (!in_.empty() && in_.unread().front() != '\r' && !is_token_char(in_.unread().front()))
+    return {Status::refused, 400, "not an HTTP request"};
+  const std::size_t end = in_.unread() == "\r" ? 0 : find_head_end(in_.unread(), search.searched);
+  if (end > server_.limits.header_bytes || (end == 0 && in_.unread().size() >= server_.limits.header_bytes))
+    return {Status::refused, 431, "the request head is too large"};
+  search.searched = in_.unread().size();
+  if (end == 0) return {};
+  in_.room(body_room);  // may move the bytes, so before there are views on them
+  const HeadParse parse = parse_whole_request_head(in_.unread().substr(0, end), head_);
+  if (parse.status != HeadParse::Status::done) return {Status::refused, parse.answer, parse.detail};
+  in_.pin(parse.bytes);
+  return {Status::whole, 0, {}};
 }
 
 Task<Connection::Progress> Connection::read_head() {
+  HeadSearch search;
+  const HeadFound found = take_head(search);
+  if (found.status == HeadFound::Status::whole) return Task<Progress>::ready(Progress::next);
+  if (found.status == HeadFound::Status::refused) return protocol_error(found.answer, found.detail);
+  return wait_for_head(search);
+}
+
+Task<Connection::Progress> Connection::wait_for_head(HeadSearch search) {
   const MonoTime deadline = in(server_.limits.header_timeout);
-  std::size_t searched = 0;
-  bool skipped = false;
   while (true) {
-    // One empty line before a request is what old clients send after a body.
-    if (!skipped && in_.unread().starts_with("\r\n")) {
-      in_.consume(2);
-      skipped = true;
-    }
-    // Something that is not HTTP (a TLS greeting, say) will not send a line end: say so now.
-    if (!in_.empty() && in_.unread().front() != '\r' && !is_token_char(in_.unread().front()))
-      co_return co_await protocol_error(400, "not an HTTP request");
-    const std::size_t end = in_.unread() == "\r" ? 0 : find_head_end(in_.unread(), searched);
-    if (end > server_.limits.header_bytes || (end == 0 && in_.unread().size() >= server_.limits.header_bytes))
-      co_return co_await protocol_error(431, "the request head is too large");
-    if (end != 0) break;
-    searched = in_.unread().size();
-    const bool began = searched != 0;
+    const bool began = search.searched != 0;
     const net::IoResult result = co_await stream_.read_some(in_.room(head_room), deadline);
     if (result.status == net::IoStatus::timeout && began)
       co_return co_await protocol_error(408, "the request head did not arrive in time");
     if (result.status != net::IoStatus::ok) co_return Progress::stop;
     in_.filled(result.bytes);
+    const HeadFound found = take_head(search);
+    if (found.status == HeadFound::Status::whole) co_return Progress::next;
+    if (found.status == HeadFound::Status::refused)
+      co_return co_await protocol_error(found.answer, found.detail);
   }
-  in_.room(body_room);  // may move the bytes, so before there are views on them
-  const HeadParse parse = parse_request_head(in_.unread(), head_);
-  if (parse.status != HeadParse::Status::done) co_return co_await protocol_error(parse.answer, parse.detail);
-  in_.pin(parse.bytes);
-  co_return Progress::next;
 }
 
-Task<Connection::Progress> Connection::serve() {
+void Connection::begin_request() {
   decoder_.reset(head_.body);
   continue_due_ = head_.expect_continue && in_.empty();
   keep_alive_ = head_.keep_alive;
@@ -101,19 +123,24 @@ Task<Connection::Progress> Connection::serve() {
   bytes_sent_ = 0;
   piece_bytes_ = 0;
   tunnel_ = body_failed_ = false;
-  Exchange exchange(*this);
-  co_await server_.handler.handle(exchange);
-  co_return co_await end_request();
 }
 
 Task<Connection::Progress> Connection::end_request() {
+  const bool usual = answer_ == Answer::done && keep_alive_ && decoder_.ended() && !tunnel_ &&
+                     !stream_.broken() && !server_.draining;
+  if (!usual) return end_unusual_request();
+  in_.consume(std::exchange(piece_bytes_, 0));
+  in_.unpin();
+  return Task<Progress>::ready(Progress::next);
+}
+
+Task<Connection::Progress> Connection::end_unusual_request() {
   if (tunnel_) co_return Progress::stop;
   if (answer_ == Answer::none && !stream_.broken())
     co_await respond(500, "Content-Type: text/plain\r\n", "the request was not answered\n", {});
   if (answer_ == Answer::streaming) abort();
   if (answer_ == Answer::cut || stream_.broken()) co_return Progress::stop;
-  in_.consume(piece_bytes_);
-  piece_bytes_ = 0;
+  in_.consume(std::exchange(piece_bytes_, 0));
   const bool whole = keep_alive_ && co_await drain_body();
   in_.unpin();
   if (!whole) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,14 +55,33 @@ class Connection {
   enum class Progress : std::uint8_t { next, stop };
   enum class Answer : std::uint8_t { none, streaming, done, cut };
 
-  MonoTime in(Duration time) const { return net::Worker::now() + time; }
-  Task<bool> wait_for_request();
+  // How far the search for a head's end has come, and what it found.
+  struct HeadSearch {
+    std::size_t searched = 0;
+    bool skipped = false;
+  };
+  struct HeadFound {
+    enum class Status : std::uint8_t { whole, more, refused };
+    Status status = Status::more;
+    int answer = 0;
+    std::string_view detail;
+  };
+
+  static MonoTime in(Duration time) { return net::Worker::recently() + time; }
+  void forget_request();
+  bool read_first(net::IoStatus wait);
+  HeadFound take_head(HeadSearch& search);
   Task<Progress> read_head();
-  Task<Progress> serve();
+  Task<Progress> wait_for_head(HeadSearch search);
+  void begin_request();
   Task<Progress> end_request();
+  Task<Progress> end_unusual_request();
   Task<bool> drain_body();
   Task<Progress> protocol_error(int status, std::string_view detail);
   Task<> linger();
+  std::optional<BodyPiece> next_piece();
+  Task<BodyPiece> wait_for_piece();
+  Task<ReadBody> read_more(std::size_t limit, std::string& out);
   Task<BodyStatus> fill(MonoTime deadline);
   Task<BodyStatus> send_continue();
   Task<ReadBody> read_length_body(std::string& out, MonoTime since);
@@ -77,6 +97,8 @@ class Connection {
   void end_head();
   bool bodiless(int status) const;
   Task<bool> send(std::string_view first, std::string_view second = {}, std::string_view third = {});
+  Task<bool> finish_send(Task<bool> writing);
+  Task<bool> write_chunk(std::string_view data);
 
   ServerShared& server_;
   net::Stream stream_;

@@ -119,10 +119,22 @@ std::size_t find_head_end(std::string_view input, std::size_t from) {
 }
 
 HeadParse parse_request_head(std::string_view input, RequestHead& out) {
-  out.clear();
   const std::size_t end = find_head_end(input);
+  out.clear();
   if (end == 0) return {};
-  Cursor cursor(input.substr(0, end));
+  return parse_whole_request_head(input.substr(0, end), out);
+}
+
+HeadParse parse_response_head(std::string_view input, std::string_view request_method, ResponseHead& out) {
+  const std::size_t end = find_head_end(input);
+  out.clear();
+  if (end == 0) return {};
+  return parse_whole_response_head(input.substr(0, end), request_method, out);
+}
+
+HeadParse parse_whole_request_head(std::string_view head, RequestHead& out) {
+  out.clear();
+  Cursor cursor(head);
   out.method = cursor.take_while(is_token_char);
   if (out.method.empty() || !cursor.take(" ")) return bad("the request line has no valid method");
   out.target = cursor.take_while(is_target_char);
@@ -144,11 +156,10 @@ HeadParse parse_request_head(std::string_view input, RequestHead& out) {
   return {Status::done, cursor.used(), 0, {}};
 }
 
-HeadParse parse_response_head(std::string_view input, std::string_view request_method, ResponseHead& out) {
+HeadParse parse_whole_response_head(std::string_view head, std::string_view request_method,
+                                    ResponseHead& out) {
   out.clear();
-  const std::size_t end = find_head_end(input);
-  if (end == 0) return {};
-  Cursor cursor(input.substr(0, end));
+  Cursor cursor(head);
   out.minor = take_version(cursor);
   if (out.minor < 0 || !cursor.take(" ")) return bad("the status line has no valid version");
   const std::string_view digits = cursor.take_while([](char c) { return c >= '0' && c <= '9'; });

@@ -29,4 +29,9 @@ HeadParse parse_request_head(std::string_view input, RequestHead& out);
 // `request_method` decides whether there is a body (HEAD).
 HeadParse parse_response_head(std::string_view input, std::string_view request_method, ResponseHead& out);
 
+// The same for whoever has looked for the end already: `head` ends there.
+HeadParse parse_whole_request_head(std::string_view head, RequestHead& out);
+HeadParse parse_whole_response_head(std::string_view head, std::string_view request_method,
+                                    ResponseHead& out);
+
 }  // namespace onceward::http

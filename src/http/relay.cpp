@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
+#include "base/assert.hpp"
 #include "http/chars.hpp"
 #include "http/request_writer.hpp"
 #include "http/response_writer.hpp"
@@ -32,6 +34,7 @@ bool wants_upgrade(const RequestHead& request) {
 int client_fault(BodyStatus status) { return status == BodyStatus::timeout ? 408 : 400; }
 
 // One relayed request. Lives in the frame of relay(); the upload may run beside it, and is always joined.
+// What mostly need not wait (a small body that is here whole) is a plain function, see task.hpp.
 class Relay {
  public:
   Relay(Exchange& exchange, Upstream& upstream, const RelayOptions& options)
@@ -41,21 +44,29 @@ class Relay {
         upgrade_(wants_upgrade(exchange.request())),
         upload_over_(exchange.executor()) {}
 
-  Task<RelayResult> run();
+  void write_head();
+  // The connection that the request is sent on; may be given another one to send it on again.
+  Lease& lease() { return lease_; }
+  MonoTime soon() const { return net::Worker::recently() + upstream_.options().timeout; }
+  Task<Sent> send_request();
+  // Whether that was the last word of the upstream: no interim answer, and no timeout that may be too early.
+  bool is_final(HeadStatus status) const;
+  Task<HeadStatus> read_on(HeadStatus status);
+  Task<RelayResult> pass_on(HeadStatus status);
+  Task<RelayResult> fail(int status, RelayOutcome outcome);
 
  private:
-  MonoTime soon() const { return net::Worker::now() + upstream_.options().timeout; }
-  void write_head();
-  Task<Sent> send_request();
+  Task<Sent> send_and_upload();
   Task<> upload();
   Task<bool> upload_pieces();
   Task<> end_upload();
-  Task<HeadStatus> read_final_head();
-  Task<RelayResult> forward_answer();
+  void write_answer_lines();
+  Task<RelayResult> respond_whole(Task<bool> responding, int status);
+  Task<RelayResult> pass_on_unusual(HeadStatus status);
+  Task<RelayResult> stream_answer();
   Task<RelayOutcome> forward_body();
   Task<RelayResult> run_tunnel();
   Task<RelayResult> no_answer(HeadStatus status);
-  Task<RelayResult> fail(int status, RelayOutcome outcome);
   Body answer_body() const;
 
   Exchange& exchange_;
@@ -87,12 +98,14 @@ void Relay::write_head() {
 }
 
 Task<Sent> Relay::send_request() {
-  const Body body = exchange_.request().body;
-  if (body.empty()) co_return co_await lease_.send(*head_, {}, soon());
-  if (exchange_.body_buffered()) {
-    const BodyPiece piece = co_await exchange_.read_body_some();
-    co_return co_await lease_.send(*head_, piece.data, soon());
-  }
+  if (exchange_.request().body.empty()) return lease_.send(*head_, {}, soon());
+  if (!exchange_.body_buffered()) return send_and_upload();
+  const std::optional<BodyPiece> whole = exchange_.read_body_some().now();
+  ONCEWARD_ASSERT(whole.has_value());
+  return lease_.send(*head_, whole->data, soon());
+}
+
+Task<Sent> Relay::send_and_upload() {
   const Sent sent = co_await lease_.send(*head_, {}, soon());
   if (sent != Sent::ok) co_return sent;
   // Before the upload begins, because from then on the client's side is written by the answer only.
@@ -137,21 +150,26 @@ Task<> Relay::end_upload() {
   if (upload_broken_) lease_.close();
 }
 
-Task<HeadStatus> Relay::read_final_head() {
-  while (true) {
-    const HeadStatus status = co_await lease_.read_head(exchange_.request().method, soon());
+bool Relay::is_final(HeadStatus status) const {
+  return status == HeadStatus::head ? lease_.head().status >= 200 : status != HeadStatus::timeout;
+}
+
+Task<HeadStatus> Relay::read_on(HeadStatus status) {
+  while (!is_final(status)) {
     if (status == HeadStatus::timeout) {
       // The upstream's time begins when it has the whole request; the upload has its own limits.
-      if (uploading_ || net::Worker::now() < upload_ended_ + upstream_.options().timeout) continue;
-      co_return status;
+      const bool too_early = uploading_ || net::Worker::now() < upload_ended_ + upstream_.options().timeout;
+      if (!too_early) co_return status;
+    } else if (lease_.head().status == 101) {
+      co_return upgrade_ ? status : HeadStatus::bad;
+    } else if (lease_.head().status != 100) {  // ours has been sent when it was due
+      lines_->clear();
+      append_response_lines(*lines_, lease_.head());
+      co_await exchange_.informational(lease_.head().status, *lines_);
     }
-    if (status != HeadStatus::head || lease_.head().status >= 200) co_return status;
-    if (lease_.head().status == 101) co_return upgrade_ ? status : HeadStatus::bad;
-    if (lease_.head().status == 100) continue;  // ours has been sent when it was due
-    lines_->clear();
-    append_response_lines(*lines_, lease_.head());
-    co_await exchange_.informational(lease_.head().status, *lines_);
+    status = co_await lease_.read_head(exchange_.request().method, soon());
   }
+  co_return status;
 }
 
 Body Relay::answer_body() const {
@@ -186,17 +204,46 @@ Task<RelayOutcome> Relay::forward_body() {
   }
 }
 
-Task<RelayResult> Relay::forward_answer() {
+void Relay::write_answer_lines() {
+  lines_->clear();
+  append_response_lines(*lines_, lease_.head(), options_.drop_response);
+  lines_->append(options_.extra_response_lines);
+}
+
+Task<RelayResult> Relay::pass_on(HeadStatus status) {
+  const bool is_answer = status == HeadStatus::head && lease_.head().status >= 200;
+  if (!is_answer || uploading_ || upload_broken_ || !lease_.body_buffered()) return pass_on_unusual(status);
+  write_answer_lines();
+  const ResponseHead& head = lease_.head();
+  const std::optional<BodyPiece> whole = lease_.read_body_some(soon()).now();
+  ONCEWARD_ASSERT(whole.has_value());
+  Task<bool> responding = exchange_.respond(head.status, *lines_, whole->data, head.reason);
+  if (responding.now() == true) return Task<RelayResult>::ready({head.status, RelayOutcome::done});
+  return respond_whole(std::move(responding), head.status);
+}
+
+Task<RelayResult> Relay::respond_whole(Task<bool> responding, int status) {
+  co_return RelayResult{status, co_await responding ? RelayOutcome::done : RelayOutcome::client_gone};
+}
+
+Task<RelayResult> Relay::pass_on_unusual(HeadStatus status) {
+  RelayResult result;
+  if (status == HeadStatus::head && lease_.head().status == 101) {
+    result = co_await run_tunnel();
+  } else if (status == HeadStatus::head) {
+    result = co_await stream_answer();
+    co_await end_upload();
+  } else {
+    co_await end_upload();
+    result = co_await no_answer(status);
+  }
+  co_return result;
+}
+
+Task<RelayResult> Relay::stream_answer() {
   const ResponseHead& head = lease_.head();
   const int status = head.status;
-  lines_->clear();
-  append_response_lines(*lines_, head, options_.drop_response);
-  lines_->append(options_.extra_response_lines);
-  if (lease_.body_buffered()) {
-    const BodyPiece piece = co_await lease_.read_body_some(soon());
-    const bool told = co_await exchange_.respond(status, *lines_, piece.data, head.reason);
-    co_return RelayResult{status, told ? RelayOutcome::done : RelayOutcome::client_gone};
-  }
+  write_answer_lines();
   // With some of the body already here, head and body can share a packet.
   const bool hold = !head.body.empty() && !lease_.buffered().empty();
   if (!co_await exchange_.start(status, *lines_, answer_body(), head.reason, hold))
@@ -231,41 +278,28 @@ Task<RelayResult> Relay::no_answer(HeadStatus status) {
   co_return co_await fail(502, RelayOutcome::upstream_broken);
 }
 
-Task<RelayResult> Relay::run() {
-  write_head();
-  const bool may_repeat = is_safe(exchange_.request().method) && exchange_.request().body.empty();
-  lease_ = upstream_.checkout_idle();
-  HeadStatus status = HeadStatus::closed;
-  for (bool repeat = true; repeat;) {
-    if (!lease_) {
-      auto fresh = co_await upstream_.connect(soon());
-      if (!fresh) co_return co_await fail(502, RelayOutcome::upstream_unreachable);
-      lease_ = std::move(*fresh);
-    }
-    // A send that failed may still have an answer (a refusal before the body was read).
-    co_await send_request();
-    status = co_await read_final_head();
-    repeat = status == HeadStatus::closed && lease_.reused() && may_repeat;
-    if (repeat) lease_.release();
-  }
-  RelayResult result;
-  if (status == HeadStatus::head && lease_.head().status == 101) {
-    result = co_await run_tunnel();
-  } else if (status == HeadStatus::head) {
-    result = co_await forward_answer();
-    co_await end_upload();
-  } else {
-    co_await end_upload();
-    result = co_await no_answer(status);
-  }
-  co_return result;
-}
-
 }  // namespace
 
 Task<RelayResult> relay(Exchange& exchange, Upstream& upstream, const RelayOptions& options) {
   Relay relay(exchange, upstream, options);
-  co_return co_await relay.run();
+  relay.write_head();
+  const bool may_repeat = is_safe(exchange.request().method) && exchange.request().body.empty();
+  relay.lease() = upstream.checkout_idle();
+  HeadStatus status = HeadStatus::closed;
+  for (bool repeat = true; repeat;) {
+    if (!relay.lease()) {
+      auto fresh = co_await upstream.connect(relay.soon());
+      if (!fresh) co_return co_await relay.fail(502, RelayOutcome::upstream_unreachable);
+      relay.lease() = std::move(*fresh);
+    }
+    // A send that failed may still have an answer (a refusal before the body was read).
+    co_await relay.send_request();
+    status = co_await relay.lease().read_head(exchange.request().method, relay.soon());
+    if (!relay.is_final(status)) status = co_await relay.read_on(status);
+    repeat = status == HeadStatus::closed && relay.lease().reused() && may_repeat;
+    if (repeat) relay.lease().release();
+  }
+  co_return co_await relay.pass_on(status);
 }
 
 }  // namespace onceward::http

@@ -29,7 +29,7 @@ UpstreamPool::Socket UpstreamPool::take_idle() {
 }
 
 UpstreamPool::Socket UpstreamPool::pop_idle() {
-  const MonoTime now = net::Worker::now();
+  const MonoTime now = net::Worker::recently();
   while (!idle.empty()) {
     Socket socket = std::move(idle.back());
     idle.pop_back();
@@ -45,9 +45,9 @@ void UpstreamPool::give_back(Socket socket) {
   if (!closed && socket->reusable()) {
     socket->in.unpin();
     socket->in.drop();
-    socket->idle_since = net::Worker::now();
+    socket->idle_since = net::Worker::recently();
     idle.push_back(std::move(socket));
-    if (!reaper.armed()) worker.arm(reaper, net::Worker::now() + options.idle_timeout);
+    if (!reaper.armed()) worker.arm(reaper, net::Worker::recently() + options.idle_timeout);
   }
   socket.reset();
   leave_place();

@@ -26,13 +26,22 @@ bool UpstreamSocket::reusable() const {
   return ended && !send_failed && head.keep_alive && in.unread().size() == piece_bytes && !stream.broken();
 }
 
+Sent UpstreamSocket::sent(bool whole, std::uint64_t before) {
+  if (whole) return Sent::ok;
+  send_failed = true;
+  return stream.bytes_out() == before ? Sent::nothing_left : Sent::maybe_sent;
+}
+
 Task<Sent> UpstreamSocket::send(std::string_view first, std::string_view second, std::string_view third,
                                 MonoTime deadline) {
   const std::uint64_t before = stream.bytes_out();
-  const std::array<std::string_view, 3> pieces{first, second, third};
-  if (co_await stream.write_all(pieces, deadline)) co_return Sent::ok;
-  send_failed = true;
-  co_return stream.bytes_out() == before ? Sent::nothing_left : Sent::maybe_sent;
+  Task<bool> writing = stream.write_all(std::array{first, second, third}, deadline);
+  if (const std::optional<bool> whole = writing.now()) return Task<Sent>::ready(sent(*whole, before));
+  return finish_send(std::move(writing), before);
+}
+
+Task<Sent> UpstreamSocket::finish_send(Task<bool> writing, std::uint64_t before) {
+  co_return sent(co_await writing, before);
 }
 
 Task<Sent> UpstreamSocket::send_chunk(std::string_view data, MonoTime deadline) {
@@ -50,44 +59,61 @@ Task<HeadStatus> UpstreamSocket::read_head(std::string_view method, MonoTime dea
   while (true) {
     const std::size_t end = find_head_end(in.unread(), searched);
     if (end > header_bytes || (end == 0 && in.unread().size() >= header_bytes)) co_return HeadStatus::bad;
-    if (end != 0) break;
+    if (end != 0) co_return take_head(end, known_method);
     searched = in.unread().size();
-    const net::IoResult result = co_await stream.read_some(in.room(head_room), deadline);
-    if (result.status == net::IoStatus::timeout) co_return HeadStatus::timeout;
+    co_await stream.breathe();
+    const net::IoStatus wait = co_await stream.readable(deadline);
+    if (wait == net::IoStatus::timeout) co_return HeadStatus::timeout;
+    net::IoResult result{wait, 0};
+    if (wait == net::IoStatus::ok) result = stream.try_read(in.room(head_room));
+    if (result.status == net::IoStatus::would_block) continue;
     if (result.status != net::IoStatus::ok) co_return bytes_seen == 0 ? HeadStatus::closed : HeadStatus::half;
     in.filled(result.bytes);
     bytes_seen += result.bytes;
   }
+}
+
+HeadStatus UpstreamSocket::take_head(std::size_t end, std::string_view method) {
   searched = 0;
   in.room(body_room);  // may move the bytes, so before there are views on them
-  const HeadParse parse = parse_response_head(in.unread(), known_method, head);
-  if (parse.status != HeadParse::Status::done) co_return HeadStatus::bad;
+  const HeadParse parse = parse_whole_response_head(in.unread().substr(0, end), method, head);
+  if (parse.status != HeadParse::Status::done) return HeadStatus::bad;
   in.pin(parse.bytes);
   decoder.reset(head.body);
   ended = head.status >= 200 && decoder.ended();
-  co_return HeadStatus::head;
+  return HeadStatus::head;
+}
+
+// What is here already of the body, or how it ended; nothing: more must come.
+std::optional<BodyPiece> UpstreamSocket::next_piece() {
+  in.consume(std::exchange(piece_bytes, 0));
+  const BodyDecoder::Step step = decoder.next(in.unread());
+  using Status = BodyDecoder::Step::Status;
+  switch (step.status) {
+    case Status::piece:
+      piece_bytes = step.consumed;
+      ended = decoder.ended();
+      return BodyPiece{BodyStatus::piece, step.data};
+    case Status::end:
+      in.consume(step.consumed);
+      ended = true;
+      return BodyPiece{BodyStatus::end, {}};
+    case Status::bad:
+      return BodyPiece{BodyStatus::bad, {}};
+    case Status::need_more:
+      in.consume(step.consumed);
+      break;
+  }
+  return std::nullopt;
 }
 
 Task<BodyPiece> UpstreamSocket::read_body_some(MonoTime deadline) {
-  in.consume(std::exchange(piece_bytes, 0));
+  if (const std::optional<BodyPiece> piece = next_piece()) return Task<BodyPiece>::ready(*piece);
+  return wait_for_piece(deadline);
+}
+
+Task<BodyPiece> UpstreamSocket::wait_for_piece(MonoTime deadline) {
   while (true) {
-    const BodyDecoder::Step step = decoder.next(in.unread());
-    using Status = BodyDecoder::Step::Status;
-    switch (step.status) {
-      case Status::piece:
-        piece_bytes = step.consumed;
-        ended = decoder.ended();
-        co_return BodyPiece{BodyStatus::piece, step.data};
-      case Status::end:
-        in.consume(step.consumed);
-        ended = true;
-        co_return BodyPiece{BodyStatus::end, {}};
-      case Status::bad:
-        co_return BodyPiece{BodyStatus::bad, {}};
-      case Status::need_more:
-        in.consume(step.consumed);
-        break;
-    }
     const net::IoResult result = co_await stream.read_some(in.room(fill_room), deadline);
     if (result.status == net::IoStatus::timeout) co_return BodyPiece{BodyStatus::timeout, {}};
     // Only an orderly end can end a body that is delimited by the connection; a reset cuts it.
@@ -99,10 +125,17 @@ Task<BodyPiece> UpstreamSocket::read_body_some(MonoTime deadline) {
     if (result.status != net::IoStatus::ok) co_return BodyPiece{BodyStatus::closed, {}};
     in.filled(result.bytes);
     bytes_seen += result.bytes;
+    if (const std::optional<BodyPiece> piece = next_piece()) co_return *piece;
   }
 }
 
 Task<BodyStatus> UpstreamSocket::read_body(std::size_t limit, std::string& out, MonoTime deadline) {
+  if (!body_buffered() || out.size() + decoder.length_left() > limit) return read_more(limit, out, deadline);
+  out.append(next_piece()->data);
+  return Task<BodyStatus>::ready(BodyStatus::end);
+}
+
+Task<BodyStatus> UpstreamSocket::read_more(std::size_t limit, std::string& out, MonoTime deadline) {
   while (out.size() <= limit) {
     const BodyPiece piece = co_await read_body_some(deadline);
     if (piece.status != BodyStatus::piece) co_return piece.status;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,14 @@ struct UpstreamSocket {
   Task<BodyPiece> read_body_some(MonoTime deadline);
   Task<BodyStatus> read_body(std::size_t limit, std::string& out, MonoTime deadline);
   bool body_buffered() const;
+
+  // The steps of the above that do not wait, and what they call when they must.
+  Sent sent(bool whole, std::uint64_t before);
+  Task<Sent> finish_send(Task<bool> writing, std::uint64_t before);
+  HeadStatus take_head(std::size_t end, std::string_view method);
+  std::optional<BodyPiece> next_piece();
+  Task<BodyPiece> wait_for_piece(MonoTime deadline);
+  Task<BodyStatus> read_more(std::size_t limit, std::string& out, MonoTime deadline);
 
   void begin_lease();     // forgets the last answer
   bool reusable() const;  // the answer ended cleanly and the upstream keeps the connection

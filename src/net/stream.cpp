@@ -12,7 +12,6 @@
 namespace onceward::net {
 namespace {
 
-constexpr std::size_t pieces_max = 4;
 constexpr std::size_t record_bytes = 16 * 1024;
 
 // Small pieces joined, so that head and body share a TLS record. Of the thread and not of the stream: a
@@ -126,6 +125,14 @@ IoResult Stream::try_read(std::span<char> into) {
 }
 
 Task<IoResult> Stream::read_some(std::span<char> into, MonoTime deadline) {
+  if (readable(deadline).await_ready() && breathe().await_ready() && !read_.interrupted) {
+    const IoResult result = try_read(into);
+    if (result.status != IoStatus::would_block) return Task<IoResult>::ready(result);
+  }
+  return wait_and_read(into, deadline);
+}
+
+Task<IoResult> Stream::wait_and_read(std::span<char> into, MonoTime deadline) {
   co_await breathe();
   while (true) {
     const IoStatus wait = co_await readable(deadline);
@@ -189,8 +196,20 @@ Task<bool> Stream::write_steadily(std::span<const std::string_view> pieces, Dura
 Task<bool> Stream::write_pieces(std::span<const std::string_view> pieces, MonoTime deadline,
                                 Duration patience) {
   ONCEWARD_ASSERT(pieces.size() <= pieces_max);
-  std::array<std::string_view, pieces_max> left{};
+  Pieces left{};
   std::ranges::copy(pieces, left.begin());
+  std::size_t bytes = 0;
+  for (std::string_view piece : pieces) bytes += piece.size();
+  if (bytes == 0) return Task<bool>::ready(true);
+  const IoResult result = try_write(left);
+  if (result.status == IoStatus::ok && result.bytes == bytes) return Task<bool>::ready(true);
+  if (result.status != IoStatus::ok && result.status != IoStatus::would_block)
+    return Task<bool>::ready(false);
+  drop_front(left, result.bytes);
+  return write_rest(left, deadline, patience);
+}
+
+Task<bool> Stream::write_rest(Pieces left, MonoTime deadline, Duration patience) {
   while (!all_empty(left)) {
     const IoResult result = try_write(left);
     if (result.status == IoStatus::ok) {
@@ -205,8 +224,7 @@ Task<bool> Stream::write_pieces(std::span<const std::string_view> pieces, MonoTi
 }
 
 Task<bool> Stream::write_all(std::string_view data, MonoTime deadline) {
-  const std::array<std::string_view, 1> pieces{data};
-  co_return co_await write_all(pieces, deadline);
+  return write_all(std::array{data}, deadline);
 }
 
 std::uint64_t Stream::bytes_out() const {

@@ -3,6 +3,7 @@
 // One reader and one writer at a time; deadlines end the waiting, never the connection.
 #pragma once
 
+#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +84,11 @@ class Stream final : Watch {
   void on_event(std::uint32_t events) override;
   void on_timer();
   void arm(MonoTime deadline);
+  static constexpr std::size_t pieces_max = 4;
+  using Pieces = std::array<std::string_view, pieces_max>;
+  Task<IoResult> wait_and_read(std::span<char> into, MonoTime deadline);
   Task<bool> write_pieces(std::span<const std::string_view> pieces, MonoTime deadline, Duration patience);
+  Task<bool> write_rest(Pieces left, MonoTime deadline, Duration patience);
   IoResult try_write(std::span<std::string_view> pieces);
   IoResult try_write_tls(std::span<std::string_view> pieces);
   IoResult failed();

@@ -102,19 +102,22 @@ int Worker::Loop::timeout_ms() const {
   if (posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Worker::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - looked_at_);
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
 void Worker::Loop::run() {
   owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  looked_at_ = Worker::now();
   while (!stopping.load(std::memory_order_acquire)) {
     const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
     ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
+    looked_at_ = Worker::now();
     dispatch(std::max(count, 0));
-    if (timers.size() != 0) timers.fire(Worker::now());
+    timers.fire(looked_at_);
     run_posted();
   }
+  looked_at_ = {};
   owner_.store({}, std::memory_order_relaxed);
 }
 

@@ -31,11 +31,15 @@ class Worker final : public Executor {
   void stop();  // any thread
 
   static MonoTime now() { return std::chrono::steady_clock::now(); }
+  // When this thread's loop last looked for events, which is now but for the work found since then: for
+  // timeouts, where asking the clock anew for each would cost more than the difference matters.
+  static MonoTime recently() { return looked_at_ == MonoTime{} ? now() : looked_at_; }
 
   struct Loop;  // worker_io.hpp
   Loop& loop() { return *loop_; }
 
  private:
+  static constinit inline thread_local MonoTime looked_at_{};  // nothing: no loop runs on this thread
   std::unique_ptr<Loop> loop_;
 };
 

@@ -13,15 +13,16 @@
 namespace onceward {
 
 struct Proxy::Call {
-  Call(http::Exchange& on, std::shared_ptr<const Rules> under, std::shared_ptr<http::Upstream> to)
-      : exchange(on), rules(std::move(under)), upstream(std::move(to)) {}
+  Call(http::Exchange& on, std::shared_ptr<const Rules> under, std::shared_ptr<http::Upstream> to,
+       const Operation& of)
+      : exchange(on), rules(std::move(under)), upstream(std::move(to)), operation(&of) {}
 
   http::Exchange& exchange;
   const std::shared_ptr<const Rules> rules;  // what it began with: a reload changes nothing for it
   const std::shared_ptr<http::Upstream> upstream;
-  const Operation* operation = nullptr;
+  const Operation* const operation;  // of the rules
   std::string derived_key;  // for the upstream, which finds none that counts in the request as it was sent
-  const MonoTime began = net::Worker::now();
+  const MonoTime began = net::Worker::recently();
 
   std::string operation_name() const {
     return onceward::operation_name(*operation, exchange.request().method, exchange.request().path());

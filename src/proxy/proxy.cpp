@@ -12,7 +12,6 @@
 #include "proxy/derived_key.hpp"
 #include "proxy/forwarded_head.hpp"
 #include "proxy/prefer.hpp"
-#include "proxy/trace.hpp"
 
 namespace onceward {
 namespace {
@@ -127,40 +126,49 @@ http::PlainAnswer Proxy::protocol_error(int status, std::string_view detail) {
 
 Task<> Proxy::handle(http::Exchange& exchange) {
   const RequestHead& request = exchange.request();
-  Call call(exchange, rules_, upstream_);
-  call.operation = &call.rules->operation_of(request.method, request.path());
+  const Operation& operation = rules_->operation_of(request.method, request.path());
+  const Policy& policy = *operation.policy;
+  const bool is_ours = request.path().starts_with(well_known_prefix);
+  const bool passes = is_safe(request.method) || policy.mode == Mode::off ||
+                      (!derives_from_body(policy.key) && !request.headers.find(key_header(policy.key)) &&
+                       !(policy.key.required && policy.mode == Mode::enforce));
+  return passes && !is_ours ? handle_unguarded(exchange, operation) : handle_guarded(exchange, operation);
+}
+
+// Nothing else than passing through, which should not cost a frame of what guarding needs.
+Task<> Proxy::handle_unguarded(http::Exchange& exchange, const Operation& operation) {
+  Call call(exchange, rules_, upstream_, operation);
+  TraceLine trace;
+  const http::RelayOptions options = relay_options(call, trace);
+  passed(call, co_await http::relay(exchange, *call.upstream, options));
+  account(call);
+}
+
+Task<> Proxy::handle_guarded(http::Exchange& exchange, const Operation& operation) {
+  const RequestHead& request = exchange.request();
+  Call call(exchange, rules_, upstream_, operation);
   const Policy& policy = *call.operation->policy;
   if (request.path().starts_with(well_known_prefix)) {
     co_await well_known_.handle(exchange, *call.rules);
-  } else if (is_safe(request.method) || policy.mode == Mode::off) {
-    co_await pass_through(call);
   } else if (derives_from_body(policy.key)) {
     co_await guard(call, std::nullopt);
+  } else if (const std::string_view header = key_header(policy.key); !request.headers.find(header)) {
+    co_await refuse(call, {.code = ProblemCode::missing_key});
   } else {
-    const std::string_view header = key_header(policy.key);
-    if (!request.headers.find(header)) {
-      if (policy.key.required && policy.mode == Mode::enforce) {
-        co_await refuse(call, {.code = ProblemCode::missing_key});
-      } else {
-        co_await pass_through(call);
-      }
+    Result<std::optional<std::string>> key = key_from_lines(request.headers.lines(header), policy.key);
+    if (key) {
+      co_await guard(call, std::move(**key));
+    } else if (policy.mode == Mode::observe) {
+      co_await pass_through(call);
     } else {
-      Result<std::optional<std::string>> key = key_from_lines(request.headers.lines(header), policy.key);
-      if (key) {
-        co_await guard(call, std::move(**key));
-      } else if (policy.mode == Mode::observe) {
-        co_await pass_through(call);
-      } else {
-        co_await refuse(call, {.code = ProblemCode::invalid_key, .detail = key.error().message});
-      }
+      co_await refuse(call, {.code = ProblemCode::invalid_key, .detail = key.error().message});
     }
   }
   account(call);
 }
 
-Task<> Proxy::pass_through(Call& call) {
+http::RelayOptions Proxy::relay_options(const Call& call, TraceLine& trace) {
   const bool begins_trace = !has_trace(call.exchange.request().headers);
-  TraceLine trace;
   if (begins_trace) trace = begin_trace(context_.random);
   http::RelayOptions options;
   options.protected_names = call.rules->protected_names();
@@ -168,8 +176,18 @@ Task<> Proxy::pass_through(Call& call) {
   options.drop_response = control_response_names;
   if (begins_trace) options.extra_request_lines = trace.view();
   options.error_answer = &relay_error;
-  const http::RelayResult result = co_await http::relay(call.exchange, *call.upstream, options);
+  return options;
+}
+
+void Proxy::passed(Call& call, const http::RelayResult& result) {
   if (result.outcome == http::RelayOutcome::upstream_unreachable) call.outcome = RequestOutcome::unreachable;
+}
+
+// What looked as if it was to be guarded and is not.
+Task<> Proxy::pass_through(Call& call) {
+  TraceLine trace;
+  const http::RelayOptions options = relay_options(call, trace);
+  passed(call, co_await http::relay(call.exchange, *call.upstream, options));
 }
 
 Task<> Proxy::guard(Call& call, std::optional<std::string> key) {

@@ -15,6 +15,7 @@
 #include "proxy/bulk_board.hpp"
 #include "proxy/identity.hpp"
 #include "proxy/rules.hpp"
+#include "proxy/trace.hpp"
 #include "proxy/upstream_prober.hpp"
 #include "proxy/upstream_work.hpp"
 #include "proxy/well_known.hpp"
@@ -55,6 +56,10 @@ class Proxy final : public http::Handler {
  private:
   class Observer;
 
+  Task<> handle_unguarded(http::Exchange& exchange, const Operation& operation);
+  Task<> handle_guarded(http::Exchange& exchange, const Operation& operation);
+  http::RelayOptions relay_options(const Call& call, TraceLine& trace);
+  static void passed(Call& call, const http::RelayResult& result);
   Task<> pass_through(Call& call);
   Task<> guard(Call& call, std::optional<std::string> key);
   Task<> guard_bulk(Call& call, Identity identity, std::string key, std::string body);

@@ -38,13 +38,13 @@ Task<Result<Done>> UpstreamWork::prepare() {
 }
 
 Task<Effect> UpstreamWork::execute(Grant grant) {
-  const MonoTime began = Worker::now();
+  const MonoTime began = Worker::recently();
   hold_until_ = grant.hold_until;
   metrics_.in_progress.add();
   std::optional<Effect> failed = co_await send(grant);
   Effect effect = failed ? std::move(*failed) : co_await receive(began + upstream_->options().timeout);
   metrics_.in_progress.subtract();
-  took_ = Worker::now() - began;
+  took_ = Worker::recently() - began;
   metrics_.upstream.observe(took_);
   co_return effect;
 }
@@ -53,7 +53,7 @@ Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
   ONCEWARD_ASSERT(head != nullptr);
   http::Scratch text;
   head->write(*text, request_.body.size(), grant);
-  const MonoTime deadline = Worker::now() + upstream_->options().timeout;
+  const MonoTime deadline = Worker::recently() + upstream_->options().timeout;
   Sent sent = Sent::nothing_left;
   if (!fails_at(Failpoint::send_before)) sent = co_await lease_.send(*text, request_.body, deadline);
   if (sent == Sent::nothing_left && lease_.reused()) {
