@@ -22,6 +22,17 @@ constexpr char json_form = 'j';
 constexpr char form_form = 'f';
 constexpr char multipart_form = 'm';
 
+// One request after another is mostly of the same type, and what that means has parts that are allocated.
+const MediaType& media_type_of(std::string_view content_type) {
+  struct Last {
+    std::string content_type;
+    MediaType media;
+  };
+  thread_local Last last{"", parse_media_type("")};
+  if (last.content_type != content_type) last = {std::string(content_type), parse_media_type(content_type)};
+  return last.media;
+}
+
 // The scope's last 16 bytes: its first bytes are public, as part of the operation id.
 SipKey sip_key(const Scope& scope) {
   SipKey key;
@@ -39,10 +50,10 @@ void append_headers(const FingerprintInput& input, std::string& out) {
   }
 }
 
-void append_raw_body(const FingerprintInput& input, const MediaType& media, std::string& out) {
+void append_raw_body(const FingerprintInput& input, const MediaType& media, BodyKind kind, std::string& out) {
   append_part(out, media.type);
   // JSON and forms that fell back have the same parameters dropped; raw multipart keeps its boundary.
-  const bool drop = media.kind == BodyKind::json || media.kind == BodyKind::form;
+  const bool drop = kind == BodyKind::json || kind == BodyKind::form;
   const std::size_t parameters = std::min(input.content_type.find(';'), input.content_type.size());
   append_part(out, drop ? std::string_view() : trim_ows(input.content_type.substr(parameters)));
   out += raw_form;
@@ -56,9 +67,10 @@ void append_canonical_type(const MediaType& media, char form, std::string& out) 
 }
 
 // False when the body has no canonical form; `out` may then have to be cut back.
-bool append_canonical_body(const FingerprintInput& input, const MediaType& media, const PointerSet& pointers,
-                           const SipKey& leaf_key, std::string& out, std::vector<Leaf>& leaves) {
-  switch (media.kind) {
+bool append_canonical_body(const FingerprintInput& input, const MediaType& media, BodyKind kind,
+                           const PointerSet& pointers, const SipKey& leaf_key, std::string& out,
+                           std::vector<Leaf>& leaves) {
+  switch (kind) {
     case BodyKind::json:
       append_canonical_type(media, json_form, out);
       return canonicalize_json(input.body, pointers, leaf_key, out, leaves);
@@ -86,12 +98,12 @@ FingerprintResult fingerprint_1(const FingerprintInput& input, const CompiledFin
   append_headers(input, text);
 
   FingerprintResult result;
-  MediaType media = parse_media_type(input.content_type);
-  if (policy.mode() == FingerprintMode::raw) media.kind = BodyKind::other;
+  const MediaType& media = media_type_of(input.content_type);
+  const BodyKind kind = policy.mode() == FingerprintMode::raw ? BodyKind::other : media.kind;
   const std::size_t before_body = text.size();
-  if (!append_canonical_body(input, media, policy.pointers(), sip_key(leaf_key), text, result.leaves)) {
+  if (!append_canonical_body(input, media, kind, policy.pointers(), sip_key(leaf_key), text, result.leaves)) {
     text.resize(before_body);
-    append_raw_body(input, media, text);
+    append_raw_body(input, media, kind, text);
   }
   result.fingerprint = {1, Digest{sha256(text)}};
   if (text.capacity() > scratch_bytes_max) std::string().swap(text);

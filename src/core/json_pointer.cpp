@@ -37,11 +37,17 @@ Result<std::vector<std::string>> pointer_tokens(std::string_view pointer) {
 }
 
 void append_pointer_token(std::string& pointer, std::string_view token) {
-  pointer += '/';
-  if (token.find_first_of("~/") == std::string_view::npos) {
-    pointer += token;
+  if (std::ranges::none_of(token, [](char c) { return c == '~' || c == '/'; })) {
+    const std::size_t before = pointer.size();
+    const std::size_t after = before + 1 + token.size();
+    pointer.resize_and_overwrite(after, [&](char* text, std::size_t) {
+      text[before] = '/';
+      token.copy(text + before + 1, token.size());
+      return after;
+    });
     return;
   }
+  pointer += '/';
   for (char c : token) {
     if (c == '~')
       pointer += "~0";

@@ -1,5 +1,6 @@
 #include "core/record_codec.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "base/assert.hpp"
@@ -57,6 +58,12 @@ void put_text(char*& out, std::string_view text) {
   out += text.copy(out, text.size());
 }
 
+void put_u64(char*& out, std::uint64_t value) {
+  if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
+  std::memcpy(out, &value, sizeof value);
+  out += sizeof value;
+}
+
 void put_request(char*& out, const RequestInfo& request) {
   put_text(out, request.tenant);
   put_text(out, request.operation);
@@ -65,8 +72,7 @@ void put_request(char*& out, const RequestInfo& request) {
   put_number(out, request.leaves.size());
   for (const Leaf& leaf : request.leaves) {
     put_text(out, leaf.pointer);
-    for (int shift = 0; shift < 64; shift += 8)
-      put_byte(out, static_cast<std::uint8_t>(leaf.digest >> shift));
+    put_u64(out, leaf.digest);
   }
 }
 
@@ -211,7 +217,14 @@ class Reader {
     const std::string_view one = take(1);
     return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
   }
+  std::uint64_t u64() {
+    std::uint64_t value = 0;
+    const std::string_view from = take(sizeof value);
+    if (from.size() == sizeof value) std::memcpy(&value, from.data(), sizeof value);
+    return std::endian::native == std::endian::big ? std::byteswap(value) : value;
+  }
   std::uint64_t number() {
+    if (!left_.empty() && (left_.front() & 0x80) == 0) return byte();  // nearly all are short
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
       const std::uint8_t next = byte();
@@ -278,7 +291,7 @@ std::shared_ptr<const RequestInfo> get_request(Reader& in, std::uint8_t flags) {
   for (std::uint64_t i = 0; i < leaves && in.ok(); ++i) {
     Leaf leaf;
     leaf.pointer = in.text();
-    for (int shift = 0; shift < 64; shift += 8) leaf.digest |= static_cast<std::uint64_t>(in.byte()) << shift;
+    leaf.digest = in.u64();
     request->leaves.push_back(std::move(leaf));
   }
   if (flags & has_probe_target) request->probe_target = in.text();

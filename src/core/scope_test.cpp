@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <thread>
+
+#include "base/hex.hpp"
 
 namespace onceward {
 namespace {
@@ -30,6 +33,16 @@ TEST(ScopeOf, EveryPartAndItsPlaceMatters) {
 
 TEST(ScopeOf, IsTheSameEachTime) {
   EXPECT_EQ(scope_of("t", std::nullopt, "op", "k", "s"), scope_of("t", std::nullopt, "op", "k", "s"));
+}
+
+TEST(ScopeOf, IsTheHashOfItsPartsAlsoWhereNothingWasHashedBefore) {
+  // sha256 of "onceward scope 1\n" and the parts with their lengths: what is stored must be found for ever.
+  constexpr std::string_view expected = "e8158dd51e7e57caa82da508a1be9be200b09aa892ea06721b089a7b4d1165d9";
+  const auto hex = [] { return to_hex(scope_of("acme", std::nullopt, "POST /orders", "k-1", "").data); };
+  EXPECT_EQ(hex(), expected);
+  std::string on_a_new_thread;  // whose scratch memory has yet to grow
+  std::jthread([&] { on_a_new_thread = hex(); }).join();
+  EXPECT_EQ(on_a_new_thread, expected);
 }
 
 TEST(KeyHint, IsTheBeginningOfTheKeysHash) {

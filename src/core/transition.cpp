@@ -16,7 +16,7 @@ Error conflict(const char* why) { return {Errc::conflict, why}; }
 
 Step unchanged(Result<Record> reply) { return {std::nullopt, std::move(reply)}; }
 
-Step changed(Record next, Timestamp now) {
+Step changed(Record&& next, Timestamp now) {
   next.updated_at = now;
   ONCEWARD_ASSERT(is_consistent(next));
   Step step{next, std::move(next)};

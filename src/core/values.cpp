@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "base/hex.hpp"
 #include "core/ascii.hpp"
+#include "core/operation_id_text.hpp"
 
 namespace onceward {
 namespace {
@@ -38,16 +39,18 @@ std::optional<State> state_from_string(std::string_view text) {
   return std::nullopt;
 }
 
-std::string to_string(const OperationId& id) {
-  std::string text(36, '-');
+OperationIdText::OperationIdText(const OperationId& id) {
   const std::span<const std::uint8_t> bytes(id.data);
-  write_hex(bytes.subspan(0, 4), text.data());
-  write_hex(bytes.subspan(4, 2), text.data() + 9);
-  write_hex(bytes.subspan(6, 2), text.data() + 14);
-  write_hex(bytes.subspan(8, 2), text.data() + 19);
-  write_hex(bytes.subspan(10, 6), text.data() + 24);
-  return text;
+  char* at = write_hex(bytes.subspan(0, 4), text_.data());
+  for (const std::size_t from : {std::size_t{4}, std::size_t{6}, std::size_t{8}}) {
+    *at++ = '-';
+    at = write_hex(bytes.subspan(from, 2), at);
+  }
+  *at++ = '-';
+  write_hex(bytes.subspan(10, 6), at);
 }
+
+std::string to_string(const OperationId& id) { return std::string(OperationIdText(id).view()); }
 
 std::optional<OperationId> operation_id_from_string(std::string_view text) {
   if (text.size() != 36) return std::nullopt;

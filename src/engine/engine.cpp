@@ -1,6 +1,6 @@
 #include "engine/engine.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/await.hpp"
 #include "engine/execution.hpp"
@@ -35,6 +35,38 @@ bool store_could_not_answer(const Outcome& outcome) {
   return failed && (failed->error.code == Errc::unavailable || failed->error.code == Errc::refused);
 }
 
+// False: the work is run all the same, without protection.
+bool is_last_word(const Outcome& outcome, const Policy& policy) {
+  if (std::holds_alternative<Executed>(outcome)) return true;
+  if (policy.mode == Mode::observe && !std::holds_alternative<Unreachable>(outcome)) return false;
+  return policy.on_store_failure != OnStoreFailure::open || !store_could_not_answer(outcome);
+}
+
+// What this caller makes of what it was told of the key; nothing: it asks again, perhaps as another version.
+std::optional<Outcome> judge(News& news, Command& command,
+                             const std::function<Result<Fingerprint>(std::uint16_t)>& fingerprint_as) {
+  if (TimeUp* seen = std::get_if<TimeUp>(&news)) {
+    // What was waited for was the answer of a probe.
+    if (seen->record.state == State::unknown) return Rejected{Rejection::unknown, std::move(seen->record)};
+    return StillRunning{std::move(seen->record)};
+  }
+  Settled* settled = std::get_if<Settled>(&news);
+  if (!settled) return std::nullopt;  // Again
+  Record& record = settled->record;
+  const bool forwards = command.policy->on_unknown == OnUnknown::forward;
+  if (forwards && record.state == State::unknown && record.fingerprint == command.fingerprint)
+    return std::nullopt;
+  const Decision decision = decide_duplicate(record, command.fingerprint);
+  if (std::holds_alternative<Replay>(decision)) return Replayed{std::move(record)};
+  if (const auto* reject = std::get_if<Reject>(&decision)) return Rejected{reject->why, std::move(record)};
+  if (const auto* again = std::get_if<CompareAgain>(&decision)) {
+    const Result<Fingerprint> as_then = fingerprint_as(again->version);
+    if (!as_then) return StoreFailed{{Errc::unreadable, as_then.error().message}};
+    command.fingerprint = *as_then;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Engine::Engine(Store& store, const Clock& clock, Random& random, std::size_t probes_per_second)
@@ -46,51 +78,29 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, std::size_t pro
       reconciler_(store, clock, random, events_, probes_per_second) {}
 
 Task<Outcome> Engine::run(Executor& executor, Command command, std::shared_ptr<Work> work) {
-  const bool observes = command.policy->mode == Mode::observe;
-  Outcome outcome = co_await guarded(executor, command, work);
-  if (observes && !std::holds_alternative<Executed>(outcome) &&
-      !std::holds_alternative<Unreachable>(outcome)) {
-    co_return co_await unguarded(std::move(work), would_have(outcome));
-  }
-  if (command.policy->on_store_failure == OnStoreFailure::open && store_could_not_answer(outcome)) {
-    co_return co_await unguarded(std::move(work), {});
-  }
-  co_return outcome;
-}
-
-Task<Outcome> Engine::guarded(Executor& executor, Command& command, const std::shared_ptr<Work>& work) {
-  const bool observes = command.policy->mode == Mode::observe;
-  const bool forwards = command.policy->on_unknown == OnUnknown::forward;
-  const MonoTime deadline = clock_.mono() + (observes ? Duration::zero() : command.wait);
+  // Not the execution's, which may outlive what it refers to.
+  const auto fingerprint_as = std::exchange(command.fingerprint_as, nullptr);
+  const Policy& policy = *command.policy;
+  const bool observes = policy.mode == Mode::observe;
+  MonoTime now = clock_.mono();
+  const MonoTime deadline = now + (observes ? Duration::zero() : command.wait);
   for (;;) {
-    const auto left = std::chrono::ceil<Duration>(deadline - clock_.mono());
-    Waiter waiter(executor, command.fingerprint, std::max(left, Duration::zero()));
-    auto execution = std::make_unique<Execution>(*this, executor, command, work);
+    Waiter waiter(executor, command.fingerprint, deadline, deadline > now);
+    auto execution = std::make_unique<Execution>(*this, executor, command, work, now);
     if (flights_.join(execution->flight(), waiter) == Flights::Joined::leads) {
-      spawn(Execution::fly(std::move(execution)));
+      spawn(execution.release()->lead());  // owns itself from now on
     }
     execution.reset();  // a follower needs none
-    News news = co_await waiter;
-    if (Outcome* outcome = std::get_if<Outcome>(&news)) co_return std::move(*outcome);
-    if (TimeUp* seen = std::get_if<TimeUp>(&news)) {
-      // What was waited for was the answer of a probe.
-      if (seen->record.state == State::unknown)
-        co_return Rejected{Rejection::unknown, std::move(seen->record)};
-      co_return StillRunning{std::move(seen->record)};
+    News& news = co_await waiter;
+    Outcome* const told = std::get_if<Outcome>(&news);
+    if (told && is_last_word(*told, policy)) co_return std::move(*told);
+    std::optional<Outcome> outcome = told ? std::move(*told) : judge(news, command, fingerprint_as);
+    if (!outcome) {
+      now = clock_.mono();
+      continue;
     }
-    Settled* settled = std::get_if<Settled>(&news);
-    if (!settled) continue;  // Again
-    Record& record = settled->record;
-    if (forwards && record.state == State::unknown && record.fingerprint == command.fingerprint) continue;
-    const Decision decision = decide_duplicate(record, command.fingerprint);
-    if (std::holds_alternative<Replay>(decision)) co_return Replayed{std::move(record)};
-    if (const auto* reject = std::get_if<Reject>(&decision))
-      co_return Rejected{reject->why, std::move(record)};
-    if (const auto* again = std::get_if<CompareAgain>(&decision)) {
-      const Result<Fingerprint> as_then = command.fingerprint_as(again->version);
-      if (!as_then) co_return StoreFailed{{Errc::unreadable, as_then.error().message}};
-      command.fingerprint = *as_then;
-    }
+    if (is_last_word(*outcome, policy)) co_return std::move(*outcome);
+    co_return co_await unguarded(std::move(work), observes ? would_have(*outcome) : std::string_view());
   }
 }
 
@@ -112,7 +122,7 @@ Task<> Engine::probe(Executor& executor, Record record, std::shared_ptr<const Po
     flights_.in_progress(flight, record, false);
     (void)co_await reconciler_.attempt(executor, std::move(record), std::move(policy), prober, observer);
   }
-  flights_.end(flight, Again{});
+  flights_.end(flight, {});
 }
 
 Task<std::size_t> Engine::mark_leftovers_unknown(Executor& executor) {

@@ -94,7 +94,6 @@ class Engine {
   class Execution;
   friend class Execution;
 
-  Task<Outcome> guarded(Executor& executor, Command& command, const std::shared_ptr<Work>& work);
   Task<Outcome> unguarded(std::shared_ptr<Work> work, std::string_view would_have);
   Task<> run_and_tell(Executor& executor, Command command, std::shared_ptr<Work> work,
                       std::weak_ptr<Caller> caller);

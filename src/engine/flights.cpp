@@ -1,18 +1,17 @@
 #include "engine/flights.hpp"
 
-#include <cstring>
-
 #include "base/assert.hpp"
 
 namespace onceward {
-namespace {
 
-constexpr Duration no_time{0};
+News Ending::news() const {
+  if (settled) return Settled{*settled};
+  if (outcome) return *outcome;
+  return Again{};
+}
 
-}  // namespace
-
-Waiter::Waiter(Executor& executor, Fingerprint fingerprint, Duration wait)
-    : executor_(executor), fingerprint_(fingerprint), wait_(wait) {
+Waiter::Waiter(Executor& executor, const Fingerprint& fingerprint, MonoTime deadline, bool may_wait)
+    : executor_(executor), fingerprint_(fingerprint), deadline_(deadline), may_wait_(may_wait) {
   Completion::run = &Waiter::on_posted;
   alarm_.run = &Waiter::on_alarm;
   alarm_.waiter = this;
@@ -41,10 +40,10 @@ void Waiter::on_alarm(Timer* alarm) {
   waiter->flights_->time_up(*waiter);
 }
 
-std::size_t Flights::HashScope::operator()(const Scope& scope) const {
-  std::size_t hash = 0;
-  std::memcpy(&hash, scope.data.data(), sizeof hash);
-  return hash;
+Flight** Flights::place_of(Shard& shard, const Scope& scope) {
+  Flight** place = &shard.chains[scope.data.front() % shard.chains.size()];
+  while (*place && (*place)->scope_ != scope) place = &(*place)->next_;
+  return place;
 }
 
 namespace {
@@ -69,21 +68,22 @@ void unlink(W*& head, W& waiter, W* W::* previous, W* W::* next) {
 Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   waiter.flights_ = this;
   waiter.scope_ = flight.scope_;
-  waiter.deadline_ = clock_.mono() + waiter.wait_;
   Shard& shard = shard_of(flight.scope_);
   std::lock_guard lock(shard.mutex);
-  const auto [entry, is_first] = shard.flights.try_emplace(flight.scope_, &flight);
-  if (is_first) {
+  Flight** const place = place_of(shard, flight.scope_);
+  if (!*place) {
+    *place = &flight;
+    ++shard.size;
     flight.leader_ = &waiter;
     waiter.led_ = &flight;
     return Joined::leads;
   }
-  Flight& standing = *entry->second;
+  Flight& standing = **place;
   if (standing.known_ && waiter.differs_from(standing.record_)) {
     waiter.news_ = Settled{standing.record_};
     return Joined::told;
   }
-  if (standing.known_ && waiter.wait_ <= no_time) {
+  if (standing.known_ && !waiter.may_wait_) {
     waiter.news_ = TimeUp{standing.record_};
     return Joined::told;
   }
@@ -91,25 +91,30 @@ Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
   waiter.linked_ = true;
   waiter.follows_ = true;
   // Without time to wait it stays until the store has said what the key is doing, which is soon.
-  if (waiter.wait_ > no_time) waiter.executor_.arm(waiter.alarm_, waiter.deadline_);
+  if (waiter.may_wait_) waiter.executor_.arm(waiter.alarm_, waiter.deadline_);
   return Joined::follows;
 }
 
 bool Flights::begin(Flight& flight) {
   Shard& shard = shard_of(flight.scope_);
   std::lock_guard lock(shard.mutex);
-  return shard.flights.try_emplace(flight.scope_, &flight).second;
+  Flight** const place = place_of(shard, flight.scope_);
+  if (*place) return false;
+  *place = &flight;
+  ++shard.size;
+  return true;
 }
 
-void Flights::in_progress(Flight& flight, const Record& record, bool here) {
+void Flights::in_progress(Flight& flight, Record known, bool here) {
   std::lock_guard lock(shard_of(flight.scope_).mutex);
   flight.known_ = true;
   flight.runs_here_ = here;
-  flight.record_ = record;
+  flight.record_ = std::move(known);
+  const Record& record = flight.record_;
   for (Waiter* waiter = flight.followers_; waiter;) {
     Waiter* next = waiter->next_;
     const bool differs = waiter->differs_from(record);
-    if (differs || waiter->wait_ <= no_time) {
+    if (differs || !waiter->may_wait_) {
       unlink(flight.followers_, *waiter, &Waiter::previous_, &Waiter::next_);
       waiter->linked_ = false;
       waiter->news_ = differs ? News(Settled{record}) : News(TimeUp{record});
@@ -124,11 +129,12 @@ void Flights::changes(Flight& flight) {
   flight.known_ = false;
 }
 
-void Flights::leader_waits(Flight& flight, const Record& record) {
+void Flights::leader_waits(Flight& flight) {
   Waiter* leader = flight.leader_;
   if (!leader) return;
-  if (leader->differs_from(record)) return tell_leader(flight, Settled{record});
-  if (leader->deadline_ <= clock_.mono()) return tell_leader(flight, TimeUp{record});
+  const Record& record = flight.record_;
+  if (leader->differs_from(record)) return tell_leader<Settled>(flight, Settled{record});
+  if (leader->deadline_ <= clock_.mono()) return tell_leader<TimeUp>(flight, TimeUp{record});
   leader->executor_.arm(leader->alarm_, leader->deadline_);
 }
 
@@ -136,25 +142,17 @@ void Flights::leader_stays(Flight& flight) {
   if (Waiter* leader = flight.leader_) leader->executor_.cancel(leader->alarm_);
 }
 
-void Flights::tell_leader(Flight& flight, News news) {
-  Waiter* leader = std::exchange(flight.leader_, nullptr);
-  if (!leader) return;
-  leader->led_ = nullptr;
-  leader->news_ = std::move(news);
-  leader->executor_.cancel(leader->alarm_);
-  if (leader->waiting_) leader->waiting_.resume();
-}
-
-void Flights::end(Flight& flight, const News& news) {
+void Flights::end(Flight& flight, const Ending& ending) {
   Shard& shard = shard_of(flight.scope_);
   std::lock_guard lock(shard.mutex);
-  const auto entry = shard.flights.find(flight.scope_);
-  if (entry == shard.flights.end() || entry->second != &flight) return;  // it has ended before
-  shard.flights.erase(entry);
+  Flight** const place = place_of(shard, flight.scope_);
+  if (*place != &flight) return;  // it has ended before
+  *place = flight.next_;
+  --shard.size;
   for (Waiter* waiter = std::exchange(flight.followers_, nullptr); waiter;) {
     Waiter* next = waiter->next_;
     waiter->linked_ = false;
-    waiter->news_ = news;
+    waiter->news_ = ending.news();
     waiter->executor_.post(waiter);
     waiter = next;
   }
@@ -173,13 +171,13 @@ void Flights::time_up(Waiter& waiter) {
       std::lock_guard lock(shard_of(waiter.scope_).mutex);
       seen = waiter.led_->record_;
     }
-    return tell_leader(*waiter.led_, TimeUp{std::move(seen)});
+    return tell_leader<TimeUp>(*waiter.led_, TimeUp{std::move(seen)});
   }
   {
     Shard& shard = shard_of(waiter.scope_);
     std::lock_guard lock(shard.mutex);
     if (!waiter.linked_) return;  // already told; the completion is on its way
-    Flight& flight = *shard.flights.at(waiter.scope_);
+    Flight& flight = **place_of(shard, waiter.scope_);
     unlink(flight.followers_, waiter, &Waiter::previous_, &Waiter::next_);
     waiter.linked_ = false;
     waiter.news_ = TimeUp{flight.record_};
@@ -191,7 +189,7 @@ std::size_t Flights::size() const {
   std::size_t size = 0;
   for (const Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
-    size += shard.flights.size();
+    size += shard.size;
   }
   return size;
 }
@@ -200,9 +198,9 @@ std::vector<Record> Flights::running_here() const {
   std::vector<Record> records;
   for (const Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
-    for (const auto& [scope, flight] : shard.flights) {
-      if (flight->runs_here_) records.push_back(flight->record_);
-    }
+    for (const Flight* flight : shard.chains)
+      for (; flight; flight = flight->next_)
+        if (flight->runs_here_) records.push_back(flight->record_);
   }
   return records;
 }

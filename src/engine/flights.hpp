@@ -6,7 +6,7 @@
 #include <array>
 #include <coroutine>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,16 +26,25 @@ struct TimeUp {   // this waiter's patience is over; the record as last seen
 };
 using News = std::variant<std::monostate, Settled, Again, TimeUp, Outcome>;
 
+// What the followers of a flight that ends are told. Copied for each of them, and mostly there are none.
+struct Ending {
+  const Record* settled = nullptr;
+  const Outcome* outcome = nullptr;  // neither: Again
+
+  News news() const;
+};
+
 class Flights;
 
 // One caller that waits on a flight; lives in its coroutine's frame. co_await it once after joining.
 class Waiter : Completion {
  public:
-  Waiter(Executor& executor, Fingerprint fingerprint, Duration wait);
+  // `may_wait`: the deadline is still ahead.
+  Waiter(Executor& executor, const Fingerprint& fingerprint, MonoTime deadline, bool may_wait);
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> waiting);
-  News await_resume() { return std::move(news_); }
+  News& await_resume() { return news_; }
 
  private:
   friend class Flights;
@@ -50,8 +59,8 @@ class Waiter : Completion {
 
   Executor& executor_;
   const Fingerprint fingerprint_;
-  const Duration wait_;
-  MonoTime deadline_{};
+  const MonoTime deadline_;
+  const bool may_wait_;
   Alarm alarm_;
   std::coroutine_handle<> waiting_;
   Flights* flights_ = nullptr;
@@ -69,12 +78,15 @@ class Waiter : Completion {
 class Flight {
  public:
   explicit Flight(const Scope& scope) : scope_(scope) {}
+  // What in_progress() was told last; for the coroutine that works for it.
+  const Record& record() const { return record_; }
 
  private:
   friend class Flights;
   const Scope scope_;
   Waiter* leader_ = nullptr;  // only touched on the leader's thread; null once it was told
   // Guarded by the shard:
+  Flight* next_ = nullptr;
   Waiter* followers_ = nullptr;
   bool known_ = false;  // `record_` says what the key is doing
   bool runs_here_ = false;
@@ -95,18 +107,26 @@ class Flights {
   // The rest is for the coroutine that works for the flight, on the leader's thread.
 
   // The key is in progress: followers that differ from it or have no time to wait are told now.
-  void in_progress(Flight& flight, const Record& record, bool here);
+  void in_progress(Flight& flight, Record record, bool here);
   // What was said of the key is no longer so: who joins from now on waits for what comes next.
   void changes(Flight& flight);
   // The leader has to wait like everybody else: the key is in progress elsewhere.
-  void leader_waits(Flight& flight, const Record& record);
+  void leader_waits(Flight& flight);
   // The leader asks for the key again: it stays for what comes of it, however long that takes, because
   // nobody who was told to come back may execute afterwards.
   void leader_stays(Flight& flight);
   // Tells the leader its outcome; the flight goes on.
-  void tell_leader(Flight& flight, News news);
+  template <class As, class Told>
+  void tell_leader(Flight& flight, Told&& told) {
+    Waiter* leader = std::exchange(flight.leader_, nullptr);
+    if (!leader) return;
+    leader->led_ = nullptr;
+    leader->news_.template emplace<As>(std::forward<Told>(told));
+    leader->executor_.cancel(leader->alarm_);
+    if (leader->waiting_) leader->waiting_.resume();
+  }
   // The flight leaves the table and every follower is told. A flight ends once; again is harmless.
-  void end(Flight& flight, const News& news);
+  void end(Flight& flight, const Ending& ending);
   bool has_waiters(const Flight& flight);
   bool has_leader(const Flight& flight) const { return flight.leader_ != nullptr; }
 
@@ -116,15 +136,17 @@ class Flights {
 
  private:
   friend class Waiter;
-  struct HashScope {
-    std::size_t operator()(const Scope& scope) const;
-  };
+  // Scopes are hashes, so their bytes choose shard and chain. A flight is its own list node: beginning one
+  // allocates nothing.
   struct alignas(64) Shard {
     mutable std::mutex mutex;
-    std::unordered_map<Scope, Flight*, HashScope> flights;
+    std::array<Flight*, 64> chains{};
+    std::size_t size = 0;
   };
 
   Shard& shard_of(const Scope& scope) { return shards_[scope.data.back() % shards_.size()]; }
+  // Where the pointer to the flight of this scope is, or would be.
+  static Flight** place_of(Shard& shard, const Scope& scope);
   void time_up(Waiter& waiter);
 
   const Clock& clock_;

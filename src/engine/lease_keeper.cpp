@@ -18,11 +18,10 @@ void LeaseKeeper::start(const Fence& fence, Duration lease, MonoTime asked_at, M
   hold_until_ = hold_until;
   alarm_.keeper = this;
   alarm_.run = [](Timer* alarm) { static_cast<Alarm*>(alarm)->keeper->on_alarm(); };
-  arm(lease / 3);
+  arm(asked_at + std::max(lease / 3, Duration(1)));
 }
 
-void LeaseKeeper::arm(Duration after) {
-  const MonoTime at = clock_.mono() + std::max(after, Duration(1));
+void LeaseKeeper::arm(MonoTime at) {
   if (!stopped_) executor_.arm(alarm_, std::min(at, lease_until_));
 }
 
@@ -39,9 +38,10 @@ Task<> LeaseKeeper::renew() {
   renewing_ = false;
   if (renewed) {
     lease_until_ = std::min<MonoTime>(asked_at + request_.lease, hold_until_) - rounding;
-    arm(request_.lease / 3);
+    arm(clock_.mono() + std::max(request_.lease / 3, Duration(1)));
   } else if (renewed.error().code == Errc::unavailable || renewed.error().code == Errc::refused) {
-    arm(request_.lease / 10);  // the lease still lives; the store may come back in time
+    arm(clock_.mono() + std::max(request_.lease / 10,
+                                 Duration(1)));  // the lease still lives; the store may come back in time
   } else if (!stopped_) {
     lapsed_();  // somebody resolved it; our outcome will be refused by the same fence (I3)
   }

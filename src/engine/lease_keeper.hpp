@@ -19,8 +19,9 @@ class LeaseKeeper {
   // `asked_at` is when the claim was sent, which is not later than when the store granted it: measured
   // from there on the monotonic clock, our lease ends before the store's does.
   void start(const Fence& fence, Duration lease, MonoTime asked_at, MonoTime hold_until);
-  // Whether the lease is still ours for certain.
-  bool is_held() const { return clock_.mono() < lease_until_; }
+  // Whether the lease is still ours for certain, now or at a moment that was just measured.
+  bool is_held() const { return is_held(clock_.mono()); }
+  bool is_held(MonoTime at) const { return at < lease_until_; }
   MonoTime lease_until() const { return lease_until_; }
   // co_await keeper.stop(): no renewal is on its way afterwards; await it before the keeper goes.
   auto stop() {
@@ -40,7 +41,7 @@ class LeaseKeeper {
     void await_resume() const noexcept {}
   };
 
-  void arm(Duration after);
+  void arm(MonoTime at);
   void on_alarm();
   Task<> renew();
 

@@ -1,5 +1,6 @@
 #include "http/framing.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -99,21 +100,23 @@ struct Lengths {
   }
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool valid_port(std::string_view port) { return port.size() <= 5 && std::ranges::all_of(port, is_digit); }
+
 bool valid_host(std::string_view host) {
-  for (char c : host)
-    if (!is_host_char(c)) return false;
+  if (!std::ranges::all_of(host, is_host_char)) return false;
   if (host.starts_with('[')) {
     const std::size_t close = host.find(']');
     if (close == host.npos) return false;
     host.remove_prefix(close + 1);
-    if (!host.empty() && host.front() != ':') return false;
-  } else if (host.find_first_of("[]") != host.npos) {
-    return false;
+    return host.empty() || (host.front() == ':' && valid_port(host.substr(1)));
   }
-  const std::size_t colon = host.find(':');
-  if (colon == host.npos) return true;
-  const std::string_view port = host.substr(colon + 1);
-  return port.size() <= 5 && port.find_first_not_of("0123456789") == port.npos;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (host[i] == '[' || host[i] == ']') return false;
+    if (host[i] == ':') return valid_port(host.substr(i + 1));
+  }
+  return true;
 }
 
 // An upstream that cuts fragments off would see another path than the one that was matched with the

@@ -21,7 +21,8 @@ struct Framing {
 // Everything but the target: version, Host, Content-Length, Transfer-Encoding, Expect.
 Framing check_framing(const RequestHead& head);
 
-// Accepts origin-form (nothing at all is "/"), absolute-form and "*" (OPTIONS); sets target and host of the head.
+// Accepts origin-form (nothing at all is "/"), absolute-form and "*" (OPTIONS); sets target and host of the
+// head.
 Framing check_target(RequestHead& head);
 
 // The codings of a request's body besides chunked, in their order, written anew: "gzip, deflate, ". Their

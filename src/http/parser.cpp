@@ -32,6 +32,12 @@ const char* end_of_value(const char* at, const char* end) {
   return at;
 }
 
+// Whether a head ends with the LF at `at`. A bare one can never become a valid head: it is called whole, so
+// that it is refused now.
+bool ends_head(std::string_view input, std::size_t at) {
+  return at < 2 || input[at - 1] != '\r' || input[at - 2] == '\n';
+}
+
 // Walks over one head; every take_ function leaves the position behind what it took.
 class Cursor {
  public:
@@ -106,15 +112,19 @@ bool connection_persists(const HeaderList& headers, int minor) {
 }  // namespace
 
 std::size_t find_head_end(std::string_view input, std::size_t from) {
-  while (from < input.size()) {
-    const void* found = std::memchr(input.data() + from, '\n', input.size() - from);
-    if (!found) return 0;
-    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - input.data());
-    // A bare LF can never become a valid head: call it whole, so that it is refused now.
-    if (at == 0 || input[at - 1] != '\r') return at + 1;
-    if (at == 1 || input[at - 2] == '\n') return at + 1;
-    from = at + 1;
+#ifdef __SSE2__
+  // Lines are short, so that a call of memchr for each would cost more than looking at all bytes here.
+  for (; from + 16 <= input.size(); from += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(input.data() + from));
+    auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'))));
+    for (; found != 0; found &= found - 1) {
+      const std::size_t at = from + static_cast<std::size_t>(__builtin_ctz(found));
+      if (ends_head(input, at)) return at + 1;
+    }
   }
+#endif
+  for (; from < input.size(); ++from)
+    if (input[from] == '\n' && ends_head(input, from)) return from + 1;
   return 0;
 }
 

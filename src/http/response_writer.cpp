@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "http/hop_by_hop.hpp"
+#include "http/text_writer.hpp"
 
 namespace onceward::http {
 
@@ -15,35 +16,42 @@ void append_number(std::string& out, std::uint64_t number) {
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {
   const std::size_t before = out.size();
-  const std::size_t after = before + name.size() + value.size() + 4;
+  const std::size_t after = before + name.size() + value.size() + TextWriter::line_extra;
   out.resize_and_overwrite(after, [&](char* text, std::size_t) {
-    char* at = text + before;
-    at = std::copy_n(name.data(), name.size(), at);
-    *at++ = ':';
-    *at++ = ' ';
-    at = std::copy_n(value.data(), value.size(), at);
-    *at++ = '\r';
-    *at = '\n';
+    TextWriter(text + before).put_line(name, value);
     return after;
   });
 }
 
 void append_response_lines(std::string& out, const ResponseHead& response,
                            std::span<const std::string_view> drop) {
+  const std::size_t before = out.size();
+  std::size_t room = before;
+  for (const HeaderView& field : response.headers)
+    room += field.name.size() + field.value.size() + TextWriter::line_extra;
   const HopByHop hops(response.headers, {});
-  for (const HeaderView& field : response.headers) {
-    if (hops.drops(field.name)) continue;
-    if (field.name.size() == 14 && same_name(field.name, "Content-Length")) continue;
-    const auto is_field = [&](std::string_view name) { return same_name(name, field.name); };
-    if (std::ranges::any_of(drop, is_field)) continue;
-    append_line(out, field.name, field.value);
-  }
+  out.resize_and_overwrite(room, [&](char* text, std::size_t) {
+    TextWriter writer(text + before);
+    for (const HeaderView& field : response.headers) {
+      if (hops.drops(field.name)) continue;
+      if (field.name.size() == 14 && same_name(field.name, "Content-Length")) continue;
+      const auto is_field = [&](std::string_view name) { return same_name(name, field.name); };
+      if (std::ranges::any_of(drop, is_field)) continue;
+      writer.put_line(field.name, field.value);
+    }
+    return static_cast<std::size_t>(writer.end() - text);
+  });
 }
 
 void append_status_line(std::string& out, int status, std::string_view reason) {
-  out.append("HTTP/1.1 ");
-  append_number(out, static_cast<std::uint64_t>(status));
-  out.append(" ").append(reason.empty() ? usual_reason(status) : reason).append("\r\n");
+  if (reason.empty()) reason = usual_reason(status);
+  const std::size_t before = out.size();
+  constexpr std::size_t own_bytes = 32;
+  out.resize_and_overwrite(before + own_bytes + reason.size(), [&](char* text, std::size_t) {
+    TextWriter writer(text + before);
+    writer.put("HTTP/1.1 ").put_number(static_cast<std::uint64_t>(status)).put(" ").put(reason).put("\r\n");
+    return static_cast<std::size_t>(writer.end() - text);
+  });
 }
 
 std::string_view usual_reason(int status) {

@@ -22,6 +22,8 @@ struct Job : Completion {
   std::function<void()> work;
 };
 
+constexpr Duration soon{10};
+
 // The chain, last first. The mailbox is a stack, so what goes in reversed comes out in order.
 Completion* reverse(Completion* first) {
   Completion* reversed = nullptr;
@@ -102,7 +104,9 @@ int Worker::Loop::timeout_ms() const {
   if (posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - looked_at_);
+  // What is due soon is worth asking the clock: giving others a turn must not become a sleep.
+  const MonoTime from = *next - looked_at_ < soon ? Worker::now() : looked_at_;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - from);
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 

@@ -41,6 +41,20 @@ TEST(Worker, RunsAPostedChainInItsOrder) {
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<int>(i));
 }
 
+TEST(Worker, KnowsTheTimeOfItsLastLookWithoutAsking) {
+  const MonoTime before = Worker::now();
+  EXPECT_GE(Worker::recently(), before);  // no loop runs here: the clock is asked
+  WorkerThread worker;
+  MonoTime first{};
+  worker.run([&] {
+    first = Worker::recently();
+    while (Worker::now() <= first) continue;
+    EXPECT_EQ(Worker::recently(), first);
+  });
+  worker.run([&] { EXPECT_GT(Worker::recently(), first); });
+  EXPECT_GE(first, before);
+}
+
 TEST(Worker, LosesNothingThatManyThreadsPost) {
   WorkerThread worker;
   int count = 0;

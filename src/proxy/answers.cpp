@@ -11,11 +11,7 @@
 namespace onceward {
 namespace {
 
-std::string operation_line(std::string_view id) {
-  std::string line;
-  http::append_line(line, "Onceward-Operation-Id", id);
-  return line;
-}
+constexpr std::string_view operation_id_name = "Onceward-Operation-Id";
 
 }  // namespace
 
@@ -44,7 +40,7 @@ void Proxy::suspect_item(const BulkRules& bulk, const OperationId& item, const O
                                                {"like", to_string(like)}});
 }
 
-Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork* work) {
+Task<> Proxy::answer(Call& call, Outcome& outcome, UpstreamWork* work) {
   if (fails_at(Failpoint::answer_before)) co_return call.exchange.abort();
   const std::size_t index = call.operation->metrics_index;
   const auto remember = [&](const Record& record, ClaimOutcome claim, RequestOutcome request) {
@@ -56,12 +52,16 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork* work) {
   if (auto* executed = std::get_if<Executed>(&outcome)) {
     remember(executed->record, ClaimOutcome::granted, RequestOutcome::executed);
     if (executed->like) suspect(call, *executed->like);
-    co_await answer_first(call, std::move(*executed), work);
+    if (const auto* answered = std::get_if<Answer>(&executed->effect)) {
+      (void)co_await answer_first(call, *executed, *answered, work);
+    } else {
+      co_await answer_none(call, *executed);
+    }
   } else if (auto* replayed = std::get_if<Replayed>(&outcome)) {
     remember(replayed->record, ClaimOutcome::replay, RequestOutcome::replayed);
     metrics_.operation(index).replays.add();
     if (replayed->suspected) suspect(call, replayed->record.operation_id);
-    co_await answer_replay(call, replayed->record);
+    (void)co_await answer_replay(call, replayed->record);
   } else if (auto* rejected = std::get_if<Rejected>(&outcome)) {
     remember(rejected->record, claim_outcome(rejected->why), RequestOutcome::rejected);
     co_await answer_rejected(call, *rejected);
@@ -77,7 +77,9 @@ Task<> Proxy::answer(Call& call, Outcome outcome, UpstreamWork* work) {
       count_would_have(index, unguarded->would_have);
     }
     if (const auto* answered = std::get_if<Answer>(&unguarded->effect)) {
-      co_await answer_effect(call, *answered, work, {});
+      http::Scratch lines;
+      lines->append(work ? work->first_lines() : answered->response->headers);
+      (void)co_await answer_effect(call, *answered, work, *lines);
     } else {
       const bool timed_out = std::get<NoAnswer>(unguarded->effect).evidence.cause == UnknownCause::timeout;
       co_await refuse(
@@ -118,14 +120,18 @@ void Proxy::count_would_have(std::size_t index, std::string_view would_have) {
   metrics_.claim(index, ClaimOutcome::unavailable);
 }
 
-Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork* work) {
-  if (executed.committed) co_return co_await answer_committed(call, *executed.record.response);
-  if (const auto* answered = std::get_if<Answer>(&executed.effect)) {
-    std::string lines = operation_line(call.operation_id);
-    if (!executed.stored) lines.append("Onceward-Stored: false\r\n");
-    if (executed.like) http::append_line(lines, "Onceward-Suspected-Duplicate", to_string(*executed.like));
-    co_return co_await answer_effect(call, *answered, work, std::move(lines));
-  }
+Task<bool> Proxy::answer_first(Call& call, const Executed& executed, const Answer& answered,
+                               UpstreamWork* work) {
+  if (executed.committed) return answer_committed(call, *executed.record.response);
+  http::Scratch lines;
+  lines->append(work ? work->first_lines() : answered.response->headers);
+  http::append_line(*lines, operation_id_name, call.operation_id);
+  if (!executed.stored) lines->append("Onceward-Stored: false\r\n");
+  if (executed.like) http::append_line(*lines, "Onceward-Suspected-Duplicate", to_string(*executed.like));
+  return answer_effect(call, answered, work, *lines);
+}
+
+Task<> Proxy::answer_none(Call& call, const Executed& executed) {
   if (std::holds_alternative<NotSent>(executed.effect)) {
     call.outcome = RequestOutcome::unreachable;
     co_return co_await refuse(call, {.code = ProblemCode::upstream_unreachable});
@@ -137,46 +143,46 @@ Task<> Proxy::answer_first(Call& call, Executed executed, UpstreamWork* work) {
                          .operation_id = call.operation_id});
 }
 
-Task<> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork* work, std::string extra_lines) {
-  http::Exchange& exchange = call.exchange;
+Task<bool> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork* work,
+                                std::string_view lines) {
   const Response& response = *answered.response;
-  http::Scratch lines;
-  lines->append(work ? work->first_lines() : response.headers).append(extra_lines);
-  if (!work || !response.body_omitted) {
-    const std::string_view reason = work ? std::string_view(work->reason()) : std::string_view();
-    (void)co_await exchange.respond(response.status, *lines, response.body, reason);
-    co_return;
-  }
+  if (work && response.body_omitted) return answer_large(call, response.status, *work, std::string(lines));
+  const std::string_view reason = work ? std::string_view(work->reason()) : std::string_view();
+  return call.exchange.respond(response.status, lines, response.body, reason);
+}
+
+Task<bool> Proxy::answer_large(Call& call, int status, UpstreamWork& work, std::string lines) {
+  http::Exchange& exchange = call.exchange;
   // Too large to keep: what has come so far, then the rest as it comes. Its outcome is stored already.
-  bool going = co_await exchange.start(response.status, *lines, work->announced_body(), work->reason());
-  if (going) going = co_await exchange.write(work->begun_body());
-  while (going && work->has_more()) {
-    const http::BodyPiece piece = co_await work->read_more();
+  bool going = co_await exchange.start(status, lines, work.announced_body(), work.reason());
+  if (going) going = co_await exchange.write(work.begun_body());
+  while (going && work.has_more()) {
+    const http::BodyPiece piece = co_await work.read_more();
     if (piece.status == http::BodyStatus::end) break;
     if (piece.status != http::BodyStatus::piece) {
       exchange.abort();
-      co_return;
+      co_return false;
     }
     going = co_await exchange.write(piece.data);
   }
-  if (going) (void)co_await exchange.finish();
+  co_return going ? co_await exchange.finish() : false;
 }
 
 // The upstream's own transaction said what every retry will be told; the wire said something else, or
 // nothing.
-Task<> Proxy::answer_committed(Call& call, const Response& response) {
+Task<bool> Proxy::answer_committed(Call& call, const Response& response) {
   http::Scratch lines;
-  lines->append(response.headers).append(operation_line(call.operation_id));
-  (void)co_await call.exchange.respond(response.status, *lines, response.body);
+  lines->append(response.headers);
+  http::append_line(*lines, operation_id_name, call.operation_id);
+  return call.exchange.respond(response.status, *lines, response.body);
 }
 
-Task<> Proxy::answer_replay(Call& call, const Record& record) {
+Task<bool> Proxy::answer_replay(Call& call, const Record& record) {
   const ReplayPolicy& policy = call.operation->policy->replay;
   http::Scratch lines;
   append_replay_lines(*lines, *record.response, policy);
-  lines->append(operation_line(call.operation_id));
-  (void)co_await call.exchange.respond(replay_status(record.response->status, policy), *lines,
-                                       record.response->body);
+  http::append_line(*lines, operation_id_name, call.operation_id);
+  return call.exchange.respond(replay_status(record.response->status, policy), *lines, record.response->body);
 }
 
 Task<> Proxy::answer_rejected(Call& call, const Rejected& rejected) {
@@ -233,9 +239,8 @@ Task<> Proxy::answer_still_running(Call& call, const Record& record) {
 Task<> Proxy::respond_accepted(Call& call, const Record& record) {
   std::string lines =
       "Content-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nLocation: ";
-  lines.append(operation_location(record.operation_id))
-      .append("\r\n")
-      .append(operation_line(call.operation_id));
+  lines.append(operation_location(record.operation_id)).append("\r\n");
+  http::append_line(lines, operation_id_name, call.operation_id);
   const std::optional<BulkProgress> progress = context_.bulk_board.find(record.operation_id);
   (void)co_await call.exchange.respond(202, lines, operation_json(record, progress));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/operation_id_text.hpp"
 #include "core/transaction_token.hpp"
 #include "http/request_writer.hpp"
 #include "http/response_writer.hpp"
@@ -29,7 +30,7 @@ void ForwardedHead::write(std::string& head, std::size_t body_bytes, const Grant
   http::Scratch extra;
   if (begins_trace) extra->append(begin_trace(random_).view());
   if (grant.epoch != 0) {
-    http::append_line(*extra, "Onceward-Operation-Id", to_string(grant.operation_id));
+    http::append_line(*extra, "Onceward-Operation-Id", OperationIdText(grant.operation_id).view());
     extra->append("Onceward-Epoch: ");
     http::append_number(*extra, grant.epoch);
     extra->append("\r\n");

@@ -122,7 +122,7 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
   work->caller = caller;
   context_.engine.start(worker_, std::move(command), work, caller);
   co_await *caller;
-  if (caller->outcome()) co_return co_await answer(call, std::move(*caller->outcome()), nullptr);
+  if (caller->outcome()) co_return co_await answer(call, *caller->outcome(), nullptr);
   metrics_.claim(operation.metrics_index, ClaimOutcome::granted);
   co_await answer_accepted(call, caller->grant());
 }

@@ -1,6 +1,7 @@
 #include "proxy/proxy.hpp"
 
 #include <array>
+#include <functional>
 
 #include "base/assert.hpp"
 #include "core/key.hpp"
@@ -39,6 +40,37 @@ StoreVerb verb_of(std::string_view name) {
 }
 
 http::PlainAnswer plain(const Problem& problem) { return {problem_headers(problem), problem_json(problem)}; }
+
+// The lines of the key's header. There may be one only, so a second is all that has to be seen.
+struct KeyLines {
+  std::array<std::string_view, 2> found;
+
+  std::span<const std::string_view> of(const http::HeaderList& headers, std::string_view name) {
+    std::size_t count = 0;
+    for (const http::HeaderView& header : headers)
+      if (count < found.size() && http::same_name(header.name, name)) found[count++] = header.value;
+    return std::span(found).first(count);
+  }
+};
+
+Result<FingerprintResult> print(const Proxy::Call& call, std::string_view operation, std::string_view body,
+                                const Scope& scope, std::uint16_t version) {
+  const RequestHead& request = call.exchange.request();
+  std::vector<std::pair<std::string_view, std::string_view>> counted_headers;
+  for (const std::string& wanted : call.operation->policy->fingerprint.headers) {
+    for (const http::HeaderView& header : request.headers) {
+      if (http::same_name(header.name, wanted)) counted_headers.emplace_back(wanted, header.value);
+    }
+  }
+  const FingerprintInput input{.method = request.method,
+                               .operation = operation,
+                               .path = request.path(),
+                               .query = request.query(),
+                               .content_type = request.headers.find("Content-Type").value_or(""),
+                               .body = body,
+                               .headers = counted_headers};
+  return fingerprint(version, input, call.operation->fingerprint, scope);
+}
 
 const std::function<http::PlainAnswer(int, http::RelayOutcome)> relay_error = [](int status,
                                                                                  http::RelayOutcome how) {
@@ -155,7 +187,8 @@ Task<> Proxy::handle_guarded(http::Exchange& exchange, const Operation& operatio
   } else if (const std::string_view header = key_header(policy.key); !request.headers.find(header)) {
     co_await refuse(call, {.code = ProblemCode::missing_key});
   } else {
-    Result<std::optional<std::string>> key = key_from_lines(request.headers.lines(header), policy.key);
+    KeyLines lines;
+    Result<std::optional<std::string>> key = key_from_lines(lines.of(request.headers, header), policy.key);
     if (key) {
       co_await guard(call, std::move(**key));
     } else if (policy.mode == Mode::observe) {
@@ -240,63 +273,15 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
 
   if (operation.bulk) co_return co_await guard_bulk(call, identity, std::move(*key), std::move(body));
 
-  const std::string name = call.operation_name();
-  const Scope scope = scope_of(identity.tenant, identity.caller, name, *key, rules.secret);
-  call.key_hash = key_hint(*key, rules.secret);
-
-  std::vector<std::pair<std::string_view, std::string_view>> counted_headers;
-  for (const std::string& wanted : operation.policy->fingerprint.headers) {
-    for (const http::HeaderView& header : request.headers) {
-      if (http::same_name(header.name, wanted)) counted_headers.emplace_back(wanted, header.value);
-    }
-  }
   std::shared_ptr<UpstreamWork> work = make_work(call, std::move(body));
-  const auto fingerprint_as = [&](std::uint16_t version) {
-    const FingerprintInput input{.method = request.method,
-                                 .operation = name,
-                                 .path = request.path(),
-                                 .query = request.query(),
-                                 .content_type = request.headers.find("Content-Type").value_or(""),
-                                 .body = work->body(),
-                                 .headers = counted_headers};
-    return fingerprint(version, input, operation.fingerprint, scope);
+  Command command = make_command(call, identity, *key, *work);
+  // By reference: it is asked while this frame lives, if ever.
+  const auto print_as = [&call, &work, scope = command.scope](std::uint16_t version) -> Result<Fingerprint> {
+    const Result<FingerprintResult> printed = print(call, call.info->operation, work->body(), scope, version);
+    if (!printed) return printed.error();
+    return printed->fingerprint;
   };
-  Result<FingerprintResult> printed = fingerprint_as(fingerprint_version);
-  ONCEWARD_ASSERT(printed.has_value());
-
-  Command command;
-  command.scope = scope;
-  command.fingerprint = printed->fingerprint;
-  RequestInfo info{identity.tenant.value_or(""), name, rules.hash_keys ? call.key_hash : *key,
-                   std::move(printed->leaves), owner_tag(identity, rules.secret)};
-  if (operation.policy->probe && needs_request(operation.policy->probe->target)) {
-    // What cannot be filled in leaves the operation without a probe: it is then held, and said so when due.
-    const Result<std::string> target =
-        fill_in_request(operation.policy->probe->target, {info.tenant, *key, work->body()});
-    if (target) info.probe_target = *target;
-  }
-  if (operation.reference) info.reference = reference_of(*operation.reference, request.headers, work->body());
-  if (operation.policy->unique || operation.policy->suspect) {
-    command.confirmed = is_confirmed(request.headers);
-    info.marks =
-        marks_of(*operation.policy, {identity.tenant, identity.caller, name, work->body(), command.confirmed},
-                 rules.secret);
-  }
-  command.request = std::make_shared<const RequestInfo>(std::move(info));
-  call.info = command.request;
-  command.policy = operation.policy;
-  command.wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
-  command.observer = observer_.get();
-  command.prober = &prober_;
-  if (rules.quotas.any() && !observes) {
-    command.admission = context_.quotas.admission(command.request->owner_tag, rules.quotas,
-                                                  operation.policy->ttl + operation.policy->receipt_ttl);
-  }
-  command.fingerprint_as = [&fingerprint_as](std::uint16_t version) -> Result<Fingerprint> {
-    Result<FingerprintResult> as_then = fingerprint_as(version);
-    if (!as_then) return as_then.error();
-    return as_then->fingerprint;
-  };
+  command.fingerprint_as = std::ref(print_as);
   const ForwardedHead head(call, context_.random, context_.store.serves_transactions());
   work->head = &head;
   work->client = &exchange;
@@ -304,7 +289,52 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   work->client = nullptr;
   work->head = nullptr;
   call.upstream_took = work->took();
-  co_await answer(call, std::move(outcome), work.get());
+  co_await answer(call, outcome, work.get());
+}
+
+Command Proxy::make_command(Call& call, const Identity& identity, const std::string& key,
+                            const UpstreamWork& work) {
+  const RequestHead& request = call.exchange.request();
+  const Rules& rules = *call.rules;
+  const Policy& policy = *call.operation->policy;
+  const auto info = std::make_shared<RequestInfo>();
+  info->operation = call.operation_name();
+  Command command;
+  command.scope = scope_of(identity.tenant, identity.caller, info->operation, key, rules.secret);
+  call.key_hash = key_hint(key, rules.secret);
+  Result<FingerprintResult> printed =
+      print(call, info->operation, work.body(), command.scope, fingerprint_version);
+  ONCEWARD_ASSERT(printed.has_value());
+  command.fingerprint = printed->fingerprint;
+  info->leaves = std::move(printed->leaves);
+  if (identity.tenant) info->tenant = *identity.tenant;
+  info->key_hint = rules.hash_keys ? call.key_hash : key;
+  info->owner_tag = owner_tag(identity, rules.secret);
+  if (policy.probe && needs_request(policy.probe->target)) {
+    // What cannot be filled in leaves the operation without a probe: it is then held, and said so when due.
+    const Result<std::string> target =
+        fill_in_request(policy.probe->target, {info->tenant, key, work.body()});
+    if (target) info->probe_target = *target;
+  }
+  if (call.operation->reference)
+    info->reference = reference_of(*call.operation->reference, request.headers, work.body());
+  if (policy.unique || policy.suspect) {
+    command.confirmed = is_confirmed(request.headers);
+    info->marks =
+        marks_of(policy, {identity.tenant, identity.caller, info->operation, work.body(), command.confirmed},
+                 rules.secret);
+  }
+  command.request = info;
+  command.policy = call.operation->policy;
+  command.wait = wait_limit(policy.in_progress, preferred_wait(request.headers));
+  command.observer = observer_.get();
+  command.prober = &prober_;
+  if (rules.quotas.any() && policy.mode != Mode::observe) {
+    command.admission =
+        context_.quotas.admission(info->owner_tag, rules.quotas, policy.ttl + policy.receipt_ttl);
+  }
+  call.info = command.request;
+  return command;
 }
 
 // A body that was looked into for a key and has none: the answer is passed on, nothing is kept.
@@ -315,7 +345,7 @@ Task<> Proxy::run_without_key(Call& call, std::string body) {
   Outcome outcome = co_await context_.engine.run_unguarded(work);
   work->head = nullptr;
   call.upstream_took = work->took();
-  co_await answer(call, std::move(outcome), work.get());
+  co_await answer(call, outcome, work.get());
 }
 
 std::shared_ptr<UpstreamWork> Proxy::make_work(Call& call, std::string body) {

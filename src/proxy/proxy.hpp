@@ -66,18 +66,23 @@ class Proxy final : public http::Handler {
   Task<> answer_accepted(Call& call, const Grant& grant);
   Task<> run_without_key(Call& call, std::string body);
   // `work` is null where nothing of the upstream's answer is passed on but what is stored.
-  Task<> answer(Call& call, Outcome outcome, UpstreamWork* work);
-  Task<> answer_first(Call& call, Executed executed, UpstreamWork* work);
+  Task<> answer(Call& call, Outcome& outcome, UpstreamWork* work);
+  // The answers of the usual ways: functions that try first, see task.hpp.
+  Task<bool> answer_first(Call& call, const Executed& executed, const Answer& answered, UpstreamWork* work);
+  Task<> answer_none(Call& call, const Executed& executed);
   void suspect(Call& call, const OperationId& like);
   void suspect_item(const BulkRules& bulk, const OperationId& item, const OperationId& like);
-  Task<> answer_committed(Call& call, const Response& response);
-  Task<> answer_effect(Call& call, const Answer& answer, UpstreamWork* work, std::string extra_lines);
-  Task<> answer_replay(Call& call, const Record& record);
+  Task<bool> answer_committed(Call& call, const Response& response);
+  Task<bool> answer_effect(Call& call, const Answer& answer, UpstreamWork* work, std::string_view lines);
+  Task<bool> answer_large(Call& call, int status, UpstreamWork& work, std::string lines);
+  Task<bool> answer_replay(Call& call, const Record& record);
   Task<> answer_rejected(Call& call, const Rejected& rejected);
   Task<> answer_still_running(Call& call, const Record& record);
   Task<> respond_accepted(Call& call, const Record& record);
   Task<> refuse(Call& call, const Problem& problem);
   std::shared_ptr<UpstreamWork> make_work(Call& call, std::string body);
+  Command make_command(Call& call, const Identity& identity, const std::string& key,
+                       const UpstreamWork& work);
   void count_would_have(std::size_t operation_index, std::string_view would_have);
   void account(Call& call);
 

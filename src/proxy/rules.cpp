@@ -1,5 +1,7 @@
 #include "proxy/rules.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 
 namespace onceward {
@@ -23,11 +25,14 @@ std::string_view header_of(const IdentityRule& rule) {
 std::string operation_name(const Operation& operation, std::string_view method, std::string_view path) {
   if (!operation.name.empty()) return operation.name;
   constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string name(method);
-  name += ' ';
+  const auto is_plain = [](char c) { return static_cast<std::uint8_t>(c) < 0x80; };
+  std::string name;
+  name.reserve(method.size() + 1 + path.size());
+  name.append(method).append(" ");
+  if (std::ranges::all_of(path, is_plain)) return name.append(path);
   for (const char c : path) {
     const auto byte = static_cast<std::uint8_t>(c);
-    if (byte < 0x80) {
+    if (is_plain(c)) {
       name += c;
     } else {
       name.append({'%', digits[byte >> 4], digits[byte & 15]});

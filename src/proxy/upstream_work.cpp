@@ -2,7 +2,6 @@
 
 #include "base/assert.hpp"
 #include "base/failpoint.hpp"
-#include "http/scratch.hpp"
 #include "net/worker.hpp"
 
 namespace onceward {
@@ -10,7 +9,6 @@ namespace {
 
 using http::BodyStatus;
 using http::HeadStatus;
-using http::Sent;
 using net::Worker;
 
 }  // namespace
@@ -38,48 +36,56 @@ Task<Result<Done>> UpstreamWork::prepare() {
 }
 
 Task<Effect> UpstreamWork::execute(Grant grant) {
-  const MonoTime began = Worker::recently();
+  ONCEWARD_ASSERT(head != nullptr);
+  began_ = Worker::recently();
   hold_until_ = grant.hold_until;
   metrics_.in_progress.add();
-  std::optional<Effect> failed = co_await send(grant);
-  Effect effect = failed ? std::move(*failed) : co_await receive(began + upstream_->options().timeout);
-  metrics_.in_progress.subtract();
-  took_ = Worker::recently() - began;
-  metrics_.upstream.observe(took_);
-  co_return effect;
+  head->write(*text_, request_.body.size(), grant);
+  const MonoTime deadline = began_ + upstream_->options().timeout;
+  if (fails_at(Failpoint::send_before))
+    return send_and_receive(Task<Sent>::ready(Sent::nothing_left), deadline);
+  Task<Sent> sending = lease_.send(*text_, request_.body, deadline);
+  if (sending.now() != Sent::ok) return send_and_receive(std::move(sending), deadline);
+  if (fails_at(Failpoint::send_after)) return send_and_receive(Task<Sent>::ready(Sent::maybe_sent), deadline);
+  return receive(deadline);
 }
 
-Task<std::optional<Effect>> UpstreamWork::send(const Grant& grant) {
-  ONCEWARD_ASSERT(head != nullptr);
-  http::Scratch text;
-  head->write(*text, request_.body.size(), grant);
-  const MonoTime deadline = Worker::recently() + upstream_->options().timeout;
-  Sent sent = Sent::nothing_left;
-  if (!fails_at(Failpoint::send_before)) sent = co_await lease_.send(*text, request_.body, deadline);
+// What could not be sent at once and whole.
+Task<Effect> UpstreamWork::send_and_receive(Task<Sent> sending, MonoTime deadline) {
+  Sent sent = co_await sending;
   if (sent == Sent::nothing_left && lease_.reused()) {
     // An idle connection that turned out to be closed before the kernel took a byte: provably unsent.
     const Result<Done> again = co_await prepare();
-    if (!again) co_return Effect(NotSent{again.error().message});
-    sent = co_await lease_.send(*text, request_.body, deadline);
+    if (!again) co_return over(NotSent{again.error().message});
+    sent = co_await lease_.send(*text_, request_.body, deadline);
   }
   if (sent == Sent::nothing_left) {
     lease_ = {};
-    co_return Effect(NotSent{"the connection to the upstream was closed before anything was sent"});
+    co_return over(NotSent{"the connection to the upstream was closed before anything was sent"});
   }
-  if (fails_at(Failpoint::send_after)) sent = Sent::maybe_sent;
+  if (sent == Sent::ok && fails_at(Failpoint::send_after)) sent = Sent::maybe_sent;
   // The upstream may act on a part of a request, so what left in part may have happened.
   if (sent == Sent::maybe_sent) {
     const bool timed_out = Worker::now() >= deadline;
-    co_return lost(timed_out ? UnknownCause::timeout : UnknownCause::reset);
+    co_return over(lost(timed_out ? UnknownCause::timeout : UnknownCause::reset));
   }
-  co_return std::nullopt;
+  co_return co_await receive(deadline);
 }
 
 Task<Effect> UpstreamWork::receive(MonoTime deadline) {
   if (!head_done_) {
-    if (std::optional<Effect> failed = co_await receive_head(deadline)) co_return std::move(*failed);
+    const HeadStatus status = co_await lease_.read_head(request_.method, deadline);
+    if (status == HeadStatus::head && lease_.head().status >= 200) {
+      take_head(lease_.head());
+    } else if (std::optional<Effect> failed = co_await receive_head(status, deadline)) {
+      co_return over(std::move(*failed));
+    }
   }
-  switch (co_await lease_.read_body(max_response_, body_, deadline)) {
+  co_return over(received(co_await lease_.read_body(max_response_, body_, deadline)));
+}
+
+Effect UpstreamWork::received(BodyStatus status) {
+  switch (status) {
     case BodyStatus::end:
       break;
     case BodyStatus::piece:
@@ -87,12 +93,12 @@ Task<Effect> UpstreamWork::receive(MonoTime deadline) {
       break;
     case BodyStatus::timeout:
       timed_out_ = true;
-      co_return lost(UnknownCause::timeout);
+      return lost(UnknownCause::timeout);
     case BodyStatus::bad:
     case BodyStatus::closed:
-      co_return lost(UnknownCause::half_answer);
+      return lost(UnknownCause::half_answer);
   }
-  if (fails_at(Failpoint::receive_after)) co_return lost(UnknownCause::half_answer);
+  if (fails_at(Failpoint::receive_after)) return lost(UnknownCause::half_answer);
   if (!has_more_) lease_.release();
   std::shared_ptr<const OperationResult> result = result_of(captured_, status_, body_);
   auto response = std::make_shared<Response>();
@@ -100,12 +106,20 @@ Task<Effect> UpstreamWork::receive(MonoTime deadline) {
   response->body_omitted = has_more_;
   response->headers = has_more_ ? location_line(captured_.stored_lines) : std::move(captured_.stored_lines);
   if (!has_more_) response->body = std::move(body_);
-  co_return Answer{std::move(response), captured_.outcome, captured_.ttl, std::move(result)};
+  return Answer{std::move(response), captured_.outcome, captured_.ttl, std::move(result)};
 }
 
-Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {
+void UpstreamWork::take_head(const http::ResponseHead& answer) {
+  captured_ = capture_head(answer, *policy_);
+  status_ = static_cast<std::uint16_t>(answer.status);
+  reason_ = answer.reason;
+  announced_ = answer.body;
+  head_done_ = true;
+}
+
+Task<std::optional<Effect>> UpstreamWork::receive_head(HeadStatus status, MonoTime deadline) {
   for (;;) {
-    switch (co_await lease_.read_head(request_.method, deadline)) {
+    switch (status) {
       case HeadStatus::head:
         break;
       case HeadStatus::timeout:
@@ -119,11 +133,7 @@ Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {
     }
     const http::ResponseHead& answer = lease_.head();
     if (answer.status >= 200) {
-      captured_ = capture_head(answer, *policy_);
-      status_ = static_cast<std::uint16_t>(answer.status);
-      reason_ = answer.reason;
-      announced_ = answer.body;
-      head_done_ = true;
+      take_head(answer);
       co_return std::nullopt;
     }
     // We asked for no switch of protocols; whatever follows a 101 is not an answer.
@@ -131,7 +141,18 @@ Task<std::optional<Effect>> UpstreamWork::receive_head(MonoTime deadline) {
     if (client && answer.status != 100) {
       (void)co_await client->informational(answer.status, capture_head(answer, *policy_).first_lines);
     }
+    status = co_await lease_.read_head(request_.method, deadline);
   }
+}
+
+// Counted once: a late answer is not another execution.
+Effect UpstreamWork::over(Effect effect) {
+  if (took_ < std::chrono::nanoseconds::zero()) {
+    metrics_.in_progress.subtract();
+    took_ = Worker::recently() - began_;
+    metrics_.upstream.observe(took_);
+  }
+  return effect;
 }
 
 Task<std::optional<Answer>> UpstreamWork::late() {

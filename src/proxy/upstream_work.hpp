@@ -7,6 +7,7 @@
 
 #include "engine/work.hpp"
 #include "http/exchange.hpp"
+#include "http/scratch.hpp"
 #include "http/upstream.hpp"
 #include "ops/metrics.hpp"
 #include "proxy/capture.hpp"
@@ -57,10 +58,16 @@ class UpstreamWork final : public Work {
   http::Exchange* client = nullptr;
 
  private:
-  Task<std::optional<Effect>> send(const Grant& grant);
+  using Sent = http::Sent;
+
+  Task<Effect> send_and_receive(Task<Sent> sending, MonoTime deadline);
   Task<Effect> receive(MonoTime deadline);
-  Task<std::optional<Effect>> receive_head(MonoTime deadline);
+  void take_head(const http::ResponseHead& answer);
+  // After anything but the head of a final answer. Nothing: that has come after all.
+  Task<std::optional<Effect>> receive_head(http::HeadStatus status, MonoTime deadline);
+  Effect received(http::BodyStatus body);
   Effect lost(UnknownCause cause) const;
+  Effect over(Effect effect);
 
   const std::shared_ptr<http::Upstream> upstream_;  // shared with the worker, which may reload to another
   const std::shared_ptr<const Policy> policy_;
@@ -68,7 +75,9 @@ class UpstreamWork final : public Work {
   const Request request_;
   OperationMetrics& metrics_;
   http::Lease lease_;
+  http::Scratch text_;  // of the head that was sent
 
+  MonoTime began_{};
   MonoTime hold_until_{};
   bool head_done_ = false;
   bool timed_out_ = false;

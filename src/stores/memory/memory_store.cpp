@@ -270,6 +270,7 @@ class MemoryStore final : public Store, OutboxStore {
     const RecordTable::Found found = shard.records.find(request.scope);
     if (found.error()) return *found.error();
     std::vector<RecordTable::Found> holders;
+    holders.reserve(request.request->marks.size());  // what is seen of them points into them
     std::vector<MarkSeen> seen;
     for (const Mark& mark : request.request->marks) {
       const MarkEntry* entry = marks_of(mark.scope).find(mark.scope);
@@ -352,7 +353,7 @@ class MemoryStore final : public Store, OutboxStore {
     if (step.change == MarkChange::drop) marks.remove(mark.scope);
   }
 
-  void put(Shard& shard, Record next, bool is_new) {
+  void put(Shard& shard, Record&& next, bool is_new) {
     if (const auto at = due_at(next)) {
       shard.due.push_back({*at, scope_prefix(next.scope)});
       std::push_heap(shard.due.begin(), shard.due.end());

@@ -53,15 +53,14 @@ RecordTable::Found RecordTable::find(const Scope& scope) const {
   }
   Result<Record> unpacked = decode_record({cell->packed(), cell->packed_bytes});
   if (unpacked) {
-    found.unpacked_ = std::make_unique<Record>(std::move(*unpacked));
-    found.get_ = found.unpacked_.get();
+    found.unpacked_.emplace(std::move(*unpacked));
   } else {
     found.error_ = unpacked.error();
   }
   return found;
 }
 
-void RecordTable::put(Record record) {
+void RecordTable::put(Record&& record) {
   if ((size_ + 1) * 4 > cells_.size() * 3) grow();
   Cell& cell = cell_for(record.scope);
   empty(cell);
@@ -76,7 +75,7 @@ RecordTable::Cell& RecordTable::cell_for(const Scope& scope) {
   return cells_[at];
 }
 
-void RecordTable::fill(Cell& cell, Record record) {
+void RecordTable::fill(Cell& cell, Record&& record) {
   cell.prefix = scope_prefix(record.scope);
   if (is_final(record.state)) {
     thread_local std::string encoding;

@@ -24,14 +24,14 @@ class RecordTable {
   // A record found in the table: where it is, or a copy of what it unpacks to.
   class Found {
    public:
-    explicit operator bool() const { return get_ != nullptr || error_.has_value(); }
-    const Record* get() const { return get_; }
+    explicit operator bool() const { return get() != nullptr || error_.has_value(); }
+    const Record* get() const { return unpacked_ ? &*unpacked_ : get_; }
     const std::optional<Error>& error() const { return error_; }  // a block that cannot be read (I5)
 
    private:
     friend class RecordTable;
     const Record* get_ = nullptr;
-    std::unique_ptr<Record> unpacked_;
+    std::optional<Record> unpacked_;
     std::optional<Error> error_;
   };
 
@@ -40,7 +40,7 @@ class RecordTable {
   std::size_t open() const { return open_; }
 
   Found find(const Scope& scope) const;
-  void put(Record record);
+  void put(Record&& record);
   void remove(const Scope& scope);
 
   std::vector<Scope> scopes() const;
@@ -64,7 +64,7 @@ class RecordTable {
   static Scope scope_of(const Cell& cell);
   const Cell* find_cell(const Scope& scope) const;
   Cell& cell_for(const Scope& scope);  // the record's, or a free one
-  void fill(Cell& cell, Record record);
+  void fill(Cell& cell, Record&& record);
   void empty(Cell& cell);
   void grow();
 

@@ -38,7 +38,7 @@ TEST(RecordTableTest, many_records_put_replaced_and_removed_in_any_order_are_fou
       table.remove(record.scope);
       expected.erase(key);
     } else {
-      table.put(record);
+      table.put(Record(record));
       expected[key] = record;
     }
   }
