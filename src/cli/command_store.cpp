@@ -73,22 +73,30 @@ std::string as_text(const SegmentReport& report) {
   return text;
 }
 
-int print_reports(const Result<std::vector<SegmentReport>>& reports, bool json, bool verified) {
+int print_reports(const Result<std::vector<SegmentReport>>& reports, const StoreOptions& options,
+                  bool verified) {
   if (!reports) return fail(reports.error());
+  const bool json = options.json;
+  const Result<bool> marker_damaged =
+      embedded::has_damaged_marker(embedded::system_file_ops(), options.folder);
+  if (!marker_damaged) return fail(marker_damaged.error());
+  if (*marker_damaged)
+    std::puts(json ? R"({"marker_damaged":true})"
+                   : "MARKER DAMAGED: onceward.store (written again when opened)");
   std::uint64_t damaged = 0;
   for (const SegmentReport& report : *reports) {
     damaged += is_damaged(report);
     std::puts((json ? as_json(report, verified) : as_text(report)).c_str());
   }
   if (verified && !json) {
-    std::puts(damaged == 0 ? "no damage found" : fmt::format("damage in {} segments", damaged).c_str());
+    const bool none = damaged == 0 && !*marker_damaged;
+    std::puts(none ? "no damage found" : fmt::format("damage in {} segments", damaged).c_str());
   }
-  return damaged == 0 ? exit_done : exit_failed;
+  return damaged == 0 && !*marker_damaged ? exit_done : exit_failed;
 }
 
 int run_inspect(const StoreOptions& options) {
-  return print_reports(embedded::inspect_folder(embedded::system_file_ops(), options.folder), options.json,
-                       false);
+  return print_reports(embedded::inspect_folder(embedded::system_file_ops(), options.folder), options, false);
 }
 
 int run_verify(const StoreOptions& options) {
@@ -99,7 +107,7 @@ int run_verify(const StoreOptions& options) {
           std::fprintf(stderr, "\r%3d %%", static_cast<int>(all == 0 ? 100 : done * 100 / all));
       });
   if (on_terminal) std::fprintf(stderr, "\r     \r");
-  return print_reports(reports, options.json, true);
+  return print_reports(reports, options, true);
 }
 
 int run_stats(const StoreOptions& options) {

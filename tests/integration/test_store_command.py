@@ -58,6 +58,22 @@ def test_verify_names_the_place_of_damage_and_exits_1(kept):
     proxy.start()
 
 
+def test_a_damaged_marker_is_reported_and_written_again(kept, key):
+    proxy, folder = kept
+    proxy.stop()
+    marker = folder / "onceward.store"
+    whole = marker.read_bytes()
+    marker.write_bytes(bytes([whole[0] ^ 4]) + whole[1:])
+    code, [told, segment] = lines("store", "verify", folder)
+    assert code == 1 and told == {"marker_damaged": True} and segment["damaged_at"] == []
+    assert "MARKER DAMAGED" in run("store", "verify", folder).stdout
+    proxy.start()
+    assert marker.read_bytes() == whole
+    assert "onceward.store was damaged" in proxy.api("/readyz").json()["message"]
+    assert proxy.post(key=f"{key}-1", json={"text": "x" * 200}).replayed
+    assert run("store", "verify", folder).returncode == 0
+
+
 def test_verify_shows_its_progress_on_a_terminal(kept):
     _, folder = kept
     ours, theirs = pty.openpty()

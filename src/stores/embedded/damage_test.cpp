@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "core/crc32c.hpp"
 #include "stores/embedded/inspect.hpp"
 #include "stores/embedded/log_scan.hpp"
 #include "stores/embedded/segment.hpp"
@@ -20,6 +21,12 @@ constexpr int records = 90;
 std::string name_of(int number) { return "k" + std::to_string(number); }
 std::string content_of(int number) {
   return std::string(static_cast<std::size_t>(60 + number * 7 % 400), static_cast<char>('a' + number % 26));
+}
+
+std::string marker_checksum(const std::string& line) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%08x", crc32c(line));
+  return text;
 }
 
 class DamageTest : public EmbeddedTest {
@@ -63,7 +70,7 @@ class DamageTest : public EmbeddedTest {
 
   bool verify_complains() {
     const auto reports = verify_folder(system_file_ops(), options_.dir, [](std::uint64_t, std::uint64_t) {});
-    if (!reports) return true;
+    if (!reports || *has_damaged_marker(system_file_ops(), options_.dir)) return true;
     return std::any_of(reports->begin(), reports->end(), [](const SegmentReport& report) {
       return !report.lost.empty() || !report.damaged_at.empty() || report.index_damaged || report.torn;
     });
@@ -162,22 +169,63 @@ TEST_F(DamageTest, OfRoomThatWasNeverWrittenTakesNothingAway) {
   }
 }
 
-// The marker is what says that the folder is ours and which format it has: damaged, it opens nothing, and
-// nothing is changed, until it is written again as it was.
-TEST_F(DamageTest, OfTheMarkerIsRefusedWithAMessageAndNothingIsLost) {
-  const std::uint64_t bits = (size_of("onceward.store") - 1) * 8;
-  for (std::uint64_t bit = 0; bit < bits; bit += 5) {
+// The segments' headers say too that the folder is ours and in which format.
+TEST_F(DamageTest, OfTheMarkerIsReportedAndRepaired) {
+  const std::uint64_t bits = size_of("onceward.store") * 8;
+  for (std::uint64_t bit = 0; bit < bits; bit += 3) {
     flip("onceward.store", bit);
     EXPECT_TRUE(verify_complains()) << bit;
-    const auto opened = try_open();
-    ASSERT_FALSE(opened) << bit;
-    EXPECT_EQ(opened.error().code, Errc::refused);
-    EXPECT_NE(opened.error().message.find("format"), std::string::npos) << opened.error().message;
+    EXPECT_TRUE(folder_stats(system_file_ops(), options_.dir)) << bit;
+    ASSERT_NO_FATAL_FAILURE(open()) << bit;
+    EXPECT_NE(store_->health().message.find("onceward.store was damaged"), std::string::npos) << bit;
+    EXPECT_TRUE(store_->health().ok);
+    EXPECT_EQ(unreadable(), 0) << bit;
+    EXPECT_FALSE(verify_complains()) << bit;
+    ASSERT_NO_FATAL_FAILURE(open());
+    EXPECT_EQ(store_->health().message, "");
+    close();
   }
-  fs::copy_file(good_ / "onceward.store", fs::path(options_.dir) / "onceward.store",
-                fs::copy_options::overwrite_existing);
+}
+
+// As the first releases wrote it, without a checksum.
+TEST_F(DamageTest, OfAnOldMarkerIsRepairedToo) {
+  const std::string line = "onceward embedded store, format 1\n";
+  std::ofstream(good_ / "onceward.store", std::ios::trunc) << line;
+  fs::copy(good_, options_.dir);
+  EXPECT_FALSE(verify_complains());
   open();
-  EXPECT_EQ(unreadable(), 0);
+  EXPECT_EQ(store_->health().message, "");
+  close();
+  for (std::uint64_t bit = 0; bit < line.size() * 8; bit += 7) {
+    flip("onceward.store", bit);
+    EXPECT_TRUE(verify_complains()) << bit;
+    ASSERT_NO_FATAL_FAILURE(open()) << bit;
+    EXPECT_EQ(unreadable(), 0) << bit;
+    close();
+  }
+}
+
+// Only segments whose headers can be read are witnesses; without one it is somebody else's file.
+TEST_F(DamageTest, OfTheMarkerWithoutASegmentIsRefusedAndNothingIsChanged) {
+  flip("onceward.store", 12);
+  for (const fs::path& log : logs_) std::ofstream(fs::path(options_.dir) / log, std::ios::trunc) << "letters";
+  for (const fs::path& index : indexes_) fs::remove(fs::path(options_.dir) / index);
+  const auto opened = try_open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::refused);
+  EXPECT_NE(opened.error().message.find("onceward.store is damaged"), std::string::npos);
+  for (const fs::path& log : logs_) EXPECT_EQ(fs::file_size(fs::path(options_.dir) / log), 7u);
+}
+
+TEST_F(DamageTest, AMarkerOfANewerFormatIsBelievedWithItsChecksum) {
+  fs::copy(good_, options_.dir);
+  std::ofstream(options_.dir + "/onceward.store", std::ios::trunc)
+      << "onceward embedded store, format 3\ncrc32c "
+      << marker_checksum("onceward embedded store, format 3\n") << "\n";
+  const auto opened = try_open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::refused);
+  EXPECT_NE(opened.error().message.find("newer"), std::string::npos) << opened.error().message;
 }
 
 TEST_F(DamageTest, OfTheLockOrOfASpareMeansNothing) {

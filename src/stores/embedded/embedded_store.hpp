@@ -30,7 +30,7 @@ struct Health {
   bool ok = true;            // takes every verb
   bool takes_claims = true;  // false: no room for new claims
   bool purges = true;        // false: the clock has jumped and is not trusted yet
-  std::string message;       // why not
+  std::string message;       // why not, or what else should be known
   Durability durability = Durability::disk;
 };
 
@@ -40,6 +40,7 @@ struct LogFigures {
   std::uint64_t batches = 0;
   std::uint64_t segments = 0;
   std::uint64_t filter_bytes = 0;  // in memory, for sealed records
+  std::uint64_t filters = 0;       // that a new key asks
   bool spare_ready = false;        // the next segment is there: a whole one is reserved for outcomes
 };
 

@@ -67,6 +67,7 @@ class FaultyFileOps final : public FileOps {
     forget(file);
     return 0;  // no test of this cuts the power, and real syncs take long
   }
+  int write_back(int, std::uint64_t, std::uint64_t) override { return -due(); }
   int fallocate(int file, std::uint64_t bytes) override {
     if (const int error = due(); error != 0) return -error;
     if (full()) return -ENOSPC;

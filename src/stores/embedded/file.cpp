@@ -1,5 +1,6 @@
 #include "stores/embedded/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace onceward::embedded {
@@ -34,6 +35,17 @@ Result<Done> File::write(std::string_view bytes, std::uint64_t offset) {
     if (put == 0) return Error{Errc::unavailable, "write " + path_ + ": nothing was written"};
     bytes.remove_prefix(static_cast<std::size_t>(put));
     offset += static_cast<std::uint64_t>(put);
+  }
+  return Done{};
+}
+
+Result<Done> File::write_gently(std::string_view bytes, std::uint64_t offset) {
+  constexpr std::size_t piece = 1 << 20;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())), offset += piece) {
+    const std::string_view some = bytes.substr(0, piece);
+    if (Result<Done> written = write(some, offset); !written) return written;
+    Result<Done> taken = done_or_error(ops_->write_back(handle_, offset, some.size()), "write " + path_);
+    if (!taken) return taken;
   }
   return Done{};
 }

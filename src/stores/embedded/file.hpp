@@ -33,6 +33,9 @@ class File {
   static Result<File> open(FileOps& ops, const std::string& path, int flags);
 
   Result<Done> write(std::string_view bytes, std::uint64_t offset);
+  // A large write in pieces that the disk takes one after the other, before a sync: the log's own syncs go
+  // on in between and do not wait for the whole.
+  Result<Done> write_gently(std::string_view bytes, std::uint64_t offset);
   // Up to `count` bytes: less only at the end of the file.
   Result<std::size_t> read_some(char* to, std::size_t count, std::uint64_t offset) const;
   // Exactly `count` bytes, or Errc::unreadable where the file is too short.

@@ -42,6 +42,11 @@ std::int64_t FileOps::pwrite(int file, const char* from, std::size_t count, std:
 // Never repeated, not even after EINTR: a second sync may report success for pages the first one lost.
 int FileOps::fdatasync(int file) { return or_errno(::fdatasync(file)); }
 
+int FileOps::write_back(int file, std::uint64_t offset, std::uint64_t bytes) {
+  constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  return or_errno(::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(bytes), all));
+}
+
 int FileOps::fallocate(int file, std::uint64_t bytes) {
   const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   return -error;

@@ -17,6 +17,8 @@ class FileOps {
   virtual std::int64_t pread(int file, char* to, std::size_t count, std::uint64_t offset);
   virtual std::int64_t pwrite(int file, const char* from, std::size_t count, std::uint64_t offset);
   virtual int fdatasync(int file);
+  // Has the disk take these bytes now; no promise that they survive, and nothing else waits for it.
+  virtual int write_back(int file, std::uint64_t offset, std::uint64_t bytes);
   virtual int fallocate(int file, std::uint64_t bytes);
   virtual int truncate(int file, std::uint64_t bytes);
   virtual std::int64_t size(int file);

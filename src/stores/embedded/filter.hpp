@@ -10,6 +10,12 @@
 
 namespace onceward::embedded {
 
+inline std::uint64_t mixed(std::uint64_t prefix) {
+  prefix = (prefix ^ (prefix >> 32)) * 0xd6e8feb86659fd93ull;
+  prefix = (prefix ^ (prefix >> 32)) * 0xd6e8feb86659fd93ull;
+  return prefix ^ (prefix >> 32);
+}
+
 class Filter {
  public:
   static constexpr std::size_t bits_per_record = 28;
@@ -24,29 +30,24 @@ class Filter {
   }
 
   void add(std::uint64_t prefix) {
-    const std::uint64_t hash = mix(prefix);
+    const std::uint64_t hash = mixed(prefix);
     Block& block = blocks_[block_of(hash)];
     for (std::size_t i = 0; i < 8; ++i) block.words[i] |= bit_of(hash, i);
   }
   bool may_contain(std::uint64_t prefix) const {
-    const std::uint64_t hash = mix(prefix);
+    const std::uint64_t hash = mixed(prefix);
     const Block& block = blocks_[block_of(hash)];
     std::uint64_t missing = 0;
     for (std::size_t i = 0; i < 8; ++i) missing |= ~block.words[i] & bit_of(hash, i);
     return missing == 0;
   }
-  void prefetch(std::uint64_t prefix) const { __builtin_prefetch(&blocks_[block_of(mix(prefix))]); }
+  void prefetch(std::uint64_t prefix) const { __builtin_prefetch(&blocks_[block_of(mixed(prefix))]); }
 
  private:
   struct alignas(64) Block {
     std::uint64_t words[8] = {};
   };
 
-  static std::uint64_t mix(std::uint64_t value) {
-    value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
-    value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
-    return value ^ (value >> 32);
-  }
   std::size_t block_of(std::uint64_t hash) const {
     return static_cast<std::size_t>(((hash >> 32) * blocks_.size()) >> 32);
   }

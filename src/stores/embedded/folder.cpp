@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 
+#include "core/crc32c.hpp"
 #include "stores/embedded/log_format.hpp"
 #include "stores/embedded/segment.hpp"
 
@@ -31,12 +33,62 @@ Result<Done> try_to_write(FileOps& ops, const std::string& folder) {
   return Done{};
 }
 
+std::string marker_line(std::uint32_t format) {
+  return std::string(marker_start) + std::to_string(format) + "\n";
+}
+
+// Releases that know no checksum read the first line only.
+std::string checksum_line(std::string_view line) {
+  char text[32];
+  std::snprintf(text, sizeof text, "crc32c %08x\n", crc32c(line));
+  return text;
+}
+
+struct MarkerText {
+  std::uint32_t format = 0;
+  bool is_proven = false;  // by its checksum; the first markers had none
+};
+
+std::optional<MarkerText> parse_marker(std::string_view text) {
+  if (!text.starts_with(marker_start)) return std::nullopt;
+  MarkerText marker;
+  std::from_chars(text.data() + marker_start.size(), text.data() + text.size(), marker.format);
+  const std::string line = marker_line(marker.format);
+  if (marker.format == 0 || !text.starts_with(line)) return std::nullopt;
+  marker.is_proven = text.size() > line.size();
+  if (marker.is_proven && text.substr(line.size()) != checksum_line(line)) return std::nullopt;
+  return marker;
+}
+
+Error newer(const std::string& folder, std::uint32_t format) {
+  return refused(folder + " has format " + std::to_string(format) + ", newer than this program's");
+}
+
+// Whether the segments, whose headers have checksums of their own, are ours.
+Result<bool> has_our_segments(FileOps& ops, const std::string& folder) {
+  std::vector<std::string> names;
+  if (const int result = ops.list(folder, names); result < 0) return file_error("list " + folder, result);
+  bool ours = false;
+  for (const std::string& name : names) {
+    const std::optional<SegmentId> id = id_of_name(name, ".log");
+    if (!id) continue;
+    const Result<File> file = File::open(ops, segment_path(folder, *id), O_RDONLY);
+    if (!file) continue;
+    const Result<std::string> bytes = file->read(segment_header_bytes, 0);
+    const std::optional<SegmentHeader> header = bytes ? decode_segment_header(*bytes) : std::nullopt;
+    if (!header || header->id != *id) continue;
+    if (header->format > format_version) return newer(folder, header->format);
+    ours = true;
+  }
+  return ours;
+}
+
 Result<Done> write_marker(FileOps& ops, const std::string& folder) {
   const std::string temporary = marker_path(folder) + ".new";
   Result<File> file = File::open(ops, temporary, O_RDWR | O_CREAT | O_TRUNC);
   if (!file) return file.error();
-  const std::string text = std::string(marker_start) + std::to_string(plain_format) + "\n";
-  if (Result<Done> written = file->write(text, 0); !written) return written;
+  const std::string line = marker_line(plain_format);
+  if (Result<Done> written = file->write(line + checksum_line(line), 0); !written) return written;
   if (Result<Done> synced = file->sync(); !synced) return synced;
   if (const int result = ops.rename(temporary, marker_path(folder)); result < 0) {
     return file_error("rename " + temporary, result);
@@ -47,27 +99,24 @@ Result<Done> write_marker(FileOps& ops, const std::string& folder) {
 
 }  // namespace
 
-Result<Done> check_marker(FileOps& ops, const std::string& folder) {
+Result<Marker> check_marker(FileOps& ops, const std::string& folder) {
   const Result<File> file = File::open(ops, marker_path(folder), O_RDONLY);
   if (!file) return file.error();
-  char text[64] = {};
-  const Result<std::size_t> got = file->read_some(text, sizeof text - 1, 0);
+  char text[128] = {};
+  const Result<std::size_t> got = file->read_some(text, sizeof text, 0);
   if (!got) return got.error();
-  const std::string_view line(text, *got);
-  if (!line.starts_with(marker_start))
-    return refused(folder + ": onceward.store is damaged or not ours: it should say \"" +
-                   std::string(marker_start) + std::to_string(plain_format) + "\"");
-  std::uint32_t format = 0;
-  std::from_chars(line.data() + marker_start.size(), line.data() + line.size(), format);
-  if (format == 0) return refused(folder + ": onceward.store names no format");
-  if (format > plain_format) {
-    return refused(folder + " has format " + std::to_string(format) + ", newer than this program's " +
-                   std::to_string(plain_format));
-  }
-  return Done{};
+  const std::optional<MarkerText> marker = parse_marker({text, *got});
+  if (marker && marker->format <= plain_format) return Marker::whole;
+  if (marker && marker->is_proven) return newer(folder, marker->format);
+  const Result<bool> ours = has_our_segments(ops, folder);
+  if (!ours) return ours.error();
+  if (*ours) return Marker::damaged;
+  if (marker) return newer(folder, marker->format);
+  return refused(folder + ": onceward.store is damaged or not ours: it should say \"" +
+                 std::string(marker_start) + std::to_string(plain_format) + "\"");
 }
 
-Result<File> enter_folder(FileOps& ops, const std::string& folder) {
+Result<Entered> enter_folder(FileOps& ops, const std::string& folder) {
   if (const int result = ops.make_folder(folder); result < 0) {
     return refused("cannot make the folder " + file_error(folder, result).message);
   }
@@ -76,8 +125,11 @@ Result<File> enter_folder(FileOps& ops, const std::string& folder) {
     return refused("cannot read the folder " + file_error(folder, result).message);
   }
   const bool has_marker = std::find(names.begin(), names.end(), "onceward.store") != names.end();
+  bool damaged = false;
   if (has_marker) {
-    if (Result<Done> ours = check_marker(ops, folder); !ours) return ours.error();
+    const Result<Marker> marker = check_marker(ops, folder);
+    if (!marker) return marker.error();
+    damaged = *marker == Marker::damaged;
   } else if (!std::all_of(names.begin(), names.end(), is_harmless)) {
     return refused(folder + " is not empty and not a store of ours; it was left as it is");
   }
@@ -89,12 +141,12 @@ Result<File> enter_folder(FileOps& ops, const std::string& folder) {
   if (Result<Done> tried = try_to_write(ops, folder); !tried) {
     return refused("cannot write to the folder: " + tried.error().message);
   }
-  if (!has_marker) {
+  if (!has_marker || damaged) {
     if (Result<Done> marked = write_marker(ops, folder); !marked) {
       return refused("cannot write to the folder: " + marked.error().message);
     }
   }
-  return lock;
+  return Entered{std::move(*lock), damaged};
 }
 
 }  // namespace onceward::embedded

@@ -1,5 +1,6 @@
 // The store's folder: who may use it. A marker file says that it is ours and in which format; a lock file
-// is held while a process has it open. What is not ours is refused and left as it is.
+// is held while a process has it open. What is not ours is refused and left as it is. A damaged marker takes
+// nothing away: the headers of the segments say the same.
 #pragma once
 
 #include <string>
@@ -9,11 +10,15 @@
 
 namespace onceward::embedded {
 
-// Makes the folder where there is none, takes the lock, checks or writes the marker. The returned file
-// holds the lock.
-Result<File> enter_folder(FileOps& ops, const std::string& folder);
+struct Entered {
+  File lock;  // held as long as it is open
+  bool marker_was_damaged = false;
+};
+// Makes the folder where there is none, takes the lock, checks or writes the marker.
+Result<Entered> enter_folder(FileOps& ops, const std::string& folder);
 
-// Checks the marker only, for looking without owning.
-Result<Done> check_marker(FileOps& ops, const std::string& folder);
+// Whether the folder is ours, for looking without owning.
+enum class Marker { whole, damaged };
+Result<Marker> check_marker(FileOps& ops, const std::string& folder);
 
 }  // namespace onceward::embedded

@@ -53,9 +53,7 @@ Result<Opened> open_segment(FileOps& ops, const std::string& folder, SegmentId i
 }
 
 Result<std::vector<Opened>> open_all(FileOps& ops, const std::string& folder) {
-  if (Result<Done> ours = check_marker(ops, folder); !ours) {
-    return Error{Errc::refused, folder + " is not a store of ours (" + ours.error().message + ")"};
-  }
+  if (const Result<bool> damaged = has_damaged_marker(ops, folder); !damaged) return damaged.error();
   std::vector<std::string> names;
   if (const int result = ops.list(folder, names); result < 0) return file_error("list " + folder, result);
   std::vector<SegmentId> ids;
@@ -126,6 +124,13 @@ std::vector<SegmentReport> reports_of(std::vector<Opened>& all) {
 
 }  // namespace
 
+Result<bool> has_damaged_marker(FileOps& ops, const std::string& folder) {
+  const Result<Marker> marker = check_marker(ops, folder);
+  if (!marker)
+    return Error{Errc::refused, folder + " is not a store of ours (" + marker.error().message + ")"};
+  return *marker == Marker::damaged;
+}
+
 Result<std::vector<SegmentReport>> inspect_folder(FileOps& ops, const std::string& folder) {
   Result<std::vector<Opened>> all = look_again([&] { return open_all(ops, folder); });
   if (!all) return all.error();
@@ -156,9 +161,7 @@ Result<std::vector<SegmentReport>> verify_folder(
 }
 
 Result<FolderStats> folder_stats(FileOps& ops, const std::string& folder) {
-  if (Result<Done> ours = check_marker(ops, folder); !ours) {
-    return Error{Errc::refused, folder + " is not a store of ours (" + ours.error().message + ")"};
-  }
+  if (const Result<bool> damaged = has_damaged_marker(ops, folder); !damaged) return damaged.error();
   const Result<Recovered> found = look_again([&] { return recover(ops, folder, false); });
   if (!found) return found.error();
   FolderStats stats;

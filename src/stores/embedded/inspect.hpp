@@ -26,6 +26,9 @@ struct SegmentReport {
   std::string lost;                       // damage that cannot be laid at any record's door
 };
 
+// Whether onceward.store cannot be read although the folder is a store's; it is written again when opened.
+Result<bool> has_damaged_marker(FileOps& ops, const std::string& folder);
+
 // Segments by their headers and index files, oldest first; reads no records.
 Result<std::vector<SegmentReport>> inspect_folder(FileOps& ops, const std::string& folder);
 

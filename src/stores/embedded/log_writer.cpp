@@ -35,66 +35,66 @@ void LogWriter::start() {
 }
 
 void LogWriter::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    wake_.notify_all();
-  }
+  closing_ = true;
+  if (idle_.exchange(false)) wake();
   if (thread_.joinable()) thread_.join();
 }
 
 void LogWriter::submit(Write* write) {
-  write->next = nullptr;
-  bool wake = false;
+  queue_.push(write);
+  // One that finds the writer awake need not wake it: it looks into the queue before it sleeps.
+  if (idle_.load() && idle_.exchange(false)) wake();
+}
+
+void LogWriter::wake() {
   {
     const std::lock_guard lock(mutex_);
-    (first_ ? last_->next : first_) = write;
-    last_ = write;
-    ++queued_;
-    wake = idle_;
-    idle_ = false;
+    woken_ = true;
   }
-  if (wake) wake_.notify_one();
+  wake_.notify_one();
+}
+
+void LogWriter::sleep() {
+  idle_ = true;
+  if (!queue_.empty() || closing_) {
+    // Who has cleared it meanwhile is about to wake us; that is then taken here.
+    if (idle_.exchange(false)) return;
+  }
+  std::unique_lock lock(mutex_);
+  const auto awaken = [this] { return woken_; };
+  if (!stopped_) {
+    wake_.wait(lock, awaken);
+  } else if (!wake_.wait_for(lock, retry_every, awaken) && idle_.exchange(false)) {
+    return;
+  } else {
+    wake_.wait(lock, awaken);
+  }
+  woken_ = false;
 }
 
 void LogWriter::loop() {
-  std::unique_lock lock(mutex_);
   for (;;) {
-    if (first_) {
-      gather(lock);
-      Write* list = std::exchange(first_, nullptr);
-      last_taken_ = std::exchange(queued_, 0);
-      lock.unlock();
-      commit(list);
-      lock.lock();
+    if (!queue_.empty()) {
+      gather();
+      const WriteQueue::Taken taken = queue_.take();
+      last_taken_ = taken.count;
+      commit(taken.first);
       continue;
     }
     if (closing_) break;
-    idle_ = true;
-    const auto awaken = [this] { return first_ != nullptr || closing_; };
-    if (!stopped_) {
-      wake_.wait(lock, awaken);
-    } else if (!wake_.wait_for(lock, retry_every, awaken)) {
-      lock.unlock();
-      try_resume();
-      lock.lock();
-    }
-    idle_ = false;
+    sleep();
+    if (stopped_ && queue_.empty() && !closing_) try_resume();
   }
-  lock.unlock();
   if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
 }
 
 // The workers that the last batch woke are writing again one after the other; the first of them should not
 // have a sync to itself. Only when there was a crowd, and for a fraction of a sync's time.
-void LogWriter::gather(std::unique_lock<std::mutex>& lock) {
-  if (queued_ * 2 >= last_taken_) return;
+void LogWriter::gather() {
+  if (queue_.count() * 2 >= last_taken_) return;
   const auto until = std::chrono::steady_clock::now() + gather_at_most;
-  while (queued_ * 2 < last_taken_ && std::chrono::steady_clock::now() < until) {
-    lock.unlock();
+  while (queue_.count() * 2 < last_taken_ && std::chrono::steady_clock::now() < until)
     std::this_thread::yield();
-    lock.lock();
-  }
 }
 
 std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }

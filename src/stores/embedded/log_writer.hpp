@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "stores/embedded/segment_supply.hpp"
-#include "stores/embedded/write.hpp"
+#include "stores/embedded/write_queue.hpp"
 
 namespace onceward::embedded {
 
@@ -69,7 +69,9 @@ class LogWriter {
 
  private:
   void loop();
-  void gather(std::unique_lock<std::mutex>& lock);
+  void gather();
+  void sleep();
+  void wake();
   void commit(Write* list);
   Write* refuse_claims(Write* list, const Error& why);
   Write* take_fitting(Write*& list);
@@ -101,13 +103,12 @@ class LogWriter {
   std::atomic<std::uint64_t> bytes_written_{0};
   std::atomic<std::uint64_t> sequence_shown_{0};
 
+  WriteQueue queue_;
+  std::atomic<bool> idle_ = false;  // the writer sleeps, or is about to: whoever clears it wakes it
+  std::atomic<bool> closing_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
-  Write* first_ = nullptr;  // guarded by mutex_, as are the next ones
-  Write* last_ = nullptr;
-  std::size_t queued_ = 0;
-  bool idle_ = false;
-  bool closing_ = false;
+  bool woken_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 

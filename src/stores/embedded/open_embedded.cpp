@@ -78,14 +78,14 @@ Result<std::unique_ptr<EmbeddedStore>> open_embedded(const EmbeddedOptions& opti
     return Error{Errc::invalid, "segments must have between 16 KiB and 1 GiB"};
   }
   FileOps& ops = options.file_ops ? *options.file_ops : system_file_ops();
-  Result<File> lock = enter_folder(ops, options.dir);
-  if (!lock) return lock.error();
+  Result<Entered> entered = enter_folder(ops, options.dir);
+  if (!entered) return entered.error();
   Result<Recovered> recovered = recover(ops, options.dir, true);
   if (!recovered) return recovered.error();
   Result<LogPosition> position = find_position(ops, options, *recovered);
   if (!position) return position.error();
   return std::unique_ptr<EmbeddedStore>(std::make_unique<StoreImpl>(
-      options, ops, std::move(*lock), std::move(*recovered), std::move(*position)));
+      options, ops, std::move(*entered), std::move(*recovered), std::move(*position)));
 }
 
 }  // namespace onceward::embedded

@@ -91,14 +91,16 @@ class Recovery {
     return Done{};
   }
 
-  Result<SealedPtr> open_sealed(const FoundSegment& found) {
+  Result<Done> open_sealed(const FoundSegment& found) {
     Result<SealedIndex> index =
         SealedIndex::open(ops_, index_path(folder_, found.segment->id()), found.segment->id());
     if (!index) return index.error();
     if (found.trusted_end != 0 && index->summary().data_end != found.trusted_end) {
       return Error{Errc::unreadable, "the index does not fit its segment"};
     }
-    return std::make_shared<const Sealed>(Sealed{found.segment, std::move(*index)});
+    Filter filter = index->take_filter();
+    add_sealed(std::make_shared<const Sealed>(Sealed{found.segment, std::move(*index)}), std::move(filter));
+    return Done{};
   }
 
   // Newest first. Segments without an index at the new end stay in memory and are sealed later; an older
@@ -109,11 +111,10 @@ class Recovery {
       const FoundSegment& found = segments_[i];
       const bool is_last = i + 1 == segments_.size();
       if (!is_last) {
-        Result<SealedPtr> sealed = open_sealed(found);
-        if (!sealed && sealed.error().code == Errc::unavailable) return sealed.error();
-        if (sealed) {
+        const Result<Done> opened = open_sealed(found);
+        if (!opened && opened.error().code == Errc::unavailable) return opened;
+        if (opened) {
           at_new_end = false;
-          add_sealed(std::move(*sealed));
           continue;
         }
       }
@@ -163,19 +164,16 @@ class Recovery {
         !written) {
       return written;
     }
-    Result<SealedPtr> sealed = open_sealed(found);
-    if (!sealed) return sealed.error();
-    add_sealed(std::move(*sealed));
-    return Done{};
+    return open_sealed(found);
   }
 
-  void add_sealed(SealedPtr sealed) {
+  void add_sealed(SealedPtr sealed, Filter filter) {
     const IndexSummary& summary = sealed->index.summary();
     if (summary.sequence != 0) remember(summary.sequence, summary.records, summary.written_at);
     for (const IndexEntry& entry : sealed->index.open_entries()) {
       if (entry.state == damaged_state) ++found_.damaged;
     }
-    found_.sealed.push_back(std::move(sealed));
+    found_.sealed.add_oldest(std::move(sealed), std::move(filter));
   }
 
   // Called newest first: the first batch seen is the last one written.
@@ -196,9 +194,9 @@ class Recovery {
         add_open(*found_.recents[i].segment, slot.offset, slot.payload_bytes, scope_prefix(scope));
       }
     }
-    for (std::size_t i = 0; i < found_.sealed.size(); ++i) {
-      for (const IndexEntry& entry : found_.sealed[i]->index.open_entries()) {
-        if (entry.is_open()) add_open_sealed(i, entry);
+    for (const SealedPtr& sealed : found_.sealed) {
+      for (const IndexEntry& entry : sealed->index.open_entries()) {
+        if (entry.is_open()) add_open_sealed(*sealed, entry);
       }
     }
   }
@@ -237,21 +235,21 @@ class Recovery {
     }
   }
 
-  void add_open_sealed(std::size_t number, const IndexEntry& found) {
-    Result<Entry> entry =
-        read_entry(*found_.sealed[number]->segment, found.offset, found.payload_bytes, found.prefix);
+  void add_open_sealed(const Sealed& sealed, const IndexEntry& found) {
+    Result<Entry> entry = read_entry(*sealed.segment, found.offset, found.payload_bytes, found.prefix);
     if (!entry) return;
     Record* record = std::get_if<Record>(&*entry);
     const std::size_t recents = found_.recents.size();
     if (!record || is_in_newer_recent(record->scope, recents) || is_damaged_since(record->scope, recents, 0))
       return;
-    for (std::size_t i = 0; i < number; ++i) {
-      if (!found_.sealed[i]->index.filter().may_contain(found.prefix)) continue;
-      const Result<std::vector<IndexEntry>> entries = entries_of(*found_.sealed[i], found.prefix);
+    std::vector<SealedPtr> holders;
+    found_.sealed.find(found.prefix, holders);
+    for (const SealedPtr& newer : holders) {
+      if (newer.get() == &sealed) break;
+      const Result<std::vector<IndexEntry>> entries = entries_of(*newer, found.prefix);
       if (!entries) return;
       for (const IndexEntry& other : *entries) {
-        Result<Entry> there =
-            read_entry(*found_.sealed[i]->segment, other.offset, other.payload_bytes, other.prefix);
+        Result<Entry> there = read_entry(*newer->segment, other.offset, other.payload_bytes, other.prefix);
         if (!there) return;  // it may be this record's newer state: unreadable, not open
         const Scope scope = std::holds_alternative<Record>(*there) ? std::get<Record>(*there).scope
                                                                    : std::get<Removed>(*there).scope;

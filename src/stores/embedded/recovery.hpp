@@ -18,9 +18,9 @@ struct RecoveredSegment {
 
 struct Recovered {
   std::vector<RecoveredSegment> recents;  // newest first; no index file yet
-  SealedList sealed;                      // newest first
-  std::vector<Record> open;               // as stored; their owner is dead. Held marks too
-  std::vector<QueuedRef> events;          // that wait to be sent
+  SealedList sealed;
+  std::vector<Record> open;       // as stored; their owner is dead. Held marks too
+  std::vector<QueuedRef> events;  // that wait to be sent
   std::uint64_t sequence = 0;
   std::uint64_t records = 0;
   std::optional<Timestamp> written_at;

@@ -147,7 +147,7 @@ Result<Done> SealedIndex::write(FileOps& ops, const std::string& path, IndexSumm
   {
     Result<File> file = File::open(ops, temporary, O_RDWR | O_CREAT | O_TRUNC);
     if (!file) return file.error();
-    if (Result<Done> written = file->write(bytes, 0); !written) return written;
+    if (Result<Done> written = file->write_gently(bytes, 0); !written) return written;
     if (Result<Done> synced = file->sync(); !synced) return synced;
   }
   if (const int result = ops.rename(temporary, path); result < 0)

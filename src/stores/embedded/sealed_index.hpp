@@ -1,5 +1,5 @@
 // The index file of a sealed segment: which scopes it holds and where. Sorted blocks on disk, each with
-// its checksum; in memory only the filter and the first prefix of each block (under 4 bytes a record).
+// its checksum; in memory only the first prefix of each block, and elsewhere the filter (sealed_list.hpp).
 // Immutable; any thread. A damaged index is rebuilt from its segment, which has everything.
 #pragma once
 
@@ -67,7 +67,8 @@ class SealedIndex {
 
   const IndexSummary& summary() const { return summary_; }
   const std::vector<IndexEntry>& open_entries() const { return open_; }
-  const Filter& filter() const { return filter_; }
+  // What is to be asked before this index; it is nobody's afterwards.
+  Filter take_filter() { return std::move(filter_); }
   std::size_t blocks() const { return first_.size(); }
   std::uint64_t file_bytes() const { return blocks_at_ + blocks() * block_bytes; }
 

@@ -37,7 +37,6 @@ struct Sealed {
   SealedIndex index;
 };
 using SealedPtr = std::shared_ptr<const Sealed>;
-using SealedList = std::vector<SealedPtr>;  // newest first
 
 // What stands at a place of the log.
 struct Removed {

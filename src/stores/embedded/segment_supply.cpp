@@ -64,6 +64,11 @@ void SegmentSupply::run(std::function<void()> job) {
   wake_.notify_all();
 }
 
+bool SegmentSupply::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
 void SegmentSupply::loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -116,7 +121,7 @@ Result<File> SegmentSupply::make(FileOps& ops, const std::string& path, std::uin
   const std::string zeros(std::min<std::uint64_t>(zero_chunk, zeroed_bytes), '\0');
   for (std::uint64_t at = 0; at < zeroed_bytes; at += zeros.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), zeroed_bytes - at);
-    if (Result<Done> written = file->write(std::string_view(zeros).substr(0, count), at); !written) {
+    if (Result<Done> written = file->write_gently(std::string_view(zeros).substr(0, count), at); !written) {
       return written.error();
     }
   }

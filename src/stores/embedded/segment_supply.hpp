@@ -36,6 +36,8 @@ class SegmentSupply {
   void retry();
   // Work for the thread between spares, such as sealing.
   void run(std::function<void()> job);
+  // Whether work that can be left undone should be.
+  bool stopping() const;
 
   // A file of `bytes`, allocated, and zeroed up to `zeroed_bytes`.
   static Result<File> make(FileOps& ops, const std::string& path, std::uint64_t bytes,

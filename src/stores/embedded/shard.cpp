@@ -38,6 +38,8 @@ Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_
 
 Place Shard::find(const Scope& scope) const {
   Place place;
+  const std::uint64_t prefix = scope_prefix(scope);
+  for (const Recent& recent : recents) recent.slots.prefetch(prefix);
   if (Write* const* write = writes.find(scope)) {
     place.kind = Place::pending;
     place.write = *write;
@@ -48,7 +50,6 @@ Place Shard::find(const Scope& scope) const {
     place.record = record;
     return place;
   }
-  const std::uint64_t prefix = scope_prefix(scope);
   for (const Recent& recent : recents) {
     const Slot* at = recent.slots.find(scope);
     const IndexEntry* damage = recent.damaged.empty() ? nullptr : damage_in(recent, prefix);
@@ -62,10 +63,7 @@ Place Shard::find(const Scope& scope) const {
     place.slot = *at;
     return place;
   }
-  for (const SealedPtr& one : *sealed) one->index.filter().prefetch(prefix);
-  for (const SealedPtr& one : *sealed) {
-    if (one->index.filter().may_contain(prefix)) place.candidates.push_back(one);
-  }
+  sealed->find(prefix, place.candidates);
   if (!place.candidates.empty()) place.kind = Place::sealed;
   return place;
 }
@@ -75,7 +73,7 @@ void Shard::publish(Write& write) {
   const auto payload_bytes = static_cast<std::uint32_t>(write.bytes.size() - entry_header_bytes);
   switch (write.kind) {
     case EntryKind::record:
-      recent.slots.set(write.scope, slot_of(write.role, write.record, write.offset, payload_bytes));
+      recent.set(write.scope, slot_of(write.role, write.record, write.offset, payload_bytes));
       if (write.role == Role::event) {
         events.set(write.scope, {});
       } else if (is_open(write.record.state)) {
@@ -85,7 +83,7 @@ void Shard::publish(Write& write) {
       }
       break;
     case EntryKind::removal:
-      recent.slots.set(write.scope, {write.offset, payload_bytes, removed_state});
+      recent.set(write.scope, {write.offset, payload_bytes, removed_state});
       open.erase(write.scope);
       if (write.role == Role::event) events.erase(write.scope);
       break;

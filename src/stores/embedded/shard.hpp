@@ -8,7 +8,7 @@
 
 #include "core/scope.hpp"
 #include "stores/embedded/scope_map.hpp"
-#include "stores/embedded/segment.hpp"
+#include "stores/embedded/sealed_list.hpp"
 #include "stores/embedded/slot_map.hpp"
 #include "stores/embedded/write.hpp"
 
@@ -21,7 +21,13 @@ bool is_open(State state);
 struct Recent {
   SegmentPtr segment;
   SlotMap slots;
-  std::vector<IndexEntry> damaged;  // whose scope is known only by prefix
+  std::vector<IndexEntry> damaged;            // whose scope is known only by prefix
+  Timestamp first_expiry = Timestamp::max();  // nothing in it is due before
+
+  void set(const Scope& scope, const Slot& slot) {
+    slots.set(scope, slot);
+    if (slot.state != removed_state) first_expiry = std::min(first_expiry, slot.expires_at);
+  }
 };
 
 // What a shard knows of a scope without touching the disk.
@@ -60,6 +66,29 @@ struct Shard {
   Place find(const Scope& scope) const;
   // Makes a synced write visible.
   void publish(Write& write);
+
+  // Visits (recent, scope, slot) where `wanted(recent)`, a few at a time, so that nobody waits long for the
+  // shard; what moves meanwhile may be seen twice or not at all. Until `visit` says false.
+  template <class Wanted, class Visit>
+  void look_through_recents(Wanted wanted, Visit visit) const {
+    constexpr std::size_t cells_at_once = 512;
+    std::size_t at = 0;
+    for (std::size_t number = 0;;) {
+      const std::lock_guard lock(mutex);
+      if (number >= recents.size()) return;
+      const Recent& recent = recents[number];
+      bool goes_on = true;
+      const bool has_more =
+          wanted(recent) &&
+          recent.slots.visit_some(at, cells_at_once, [&](const auto& scope, const auto& slot) {
+            goes_on = goes_on && visit(recent, scope, slot);
+          });
+      if (!goes_on) return;
+      if (has_more) continue;
+      ++number;
+      at = 0;
+    }
+  }
 };
 
 // Reads what `place` (recent or sealed) stands for. Nothing: there is no such record.

@@ -2,6 +2,7 @@
 // out: the whole map goes when its segment is sealed. Not for several threads at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -55,6 +56,19 @@ class SlotMap {
     for (std::size_t at = place_of(prefix); !is_free(cells_[at]); at = (at + 1) & mask()) {
       if (scope_prefix(cells_[at].first) == prefix) visit(cells_[at].first, cells_[at].second);
     }
+  }
+
+  // So many cells from `at` on, which is moved behind them. False: those were the last.
+  template <class Visit>
+  bool visit_some(std::size_t& at, std::size_t count, Visit visit) const {
+    const std::size_t end = std::min(cells_.size(), at + count);
+    for (; at < end; ++at) {
+      if (!is_free(cells_[at])) visit(cells_[at].first, cells_[at].second);
+    }
+    return at < cells_.size();
+  }
+  void prefetch(std::uint64_t prefix) const {
+    if (!cells_.empty()) __builtin_prefetch(&cells_[place_of(prefix)]);
   }
 
   class Iterator {

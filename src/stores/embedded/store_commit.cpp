@@ -131,7 +131,7 @@ void StoreImpl::rolled(const SegmentPtr& fresh, const IndexSummary& old) {
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     full = shard.recents.front().segment;
-    shard.recents.insert(shard.recents.begin(), Recent{fresh, {}, {}});
+    shard.recents.insert(shard.recents.begin(), Recent{fresh, {}, {}, Timestamp::max()});
   }
   queue_seal(std::move(full), old);
 }
@@ -147,6 +147,7 @@ void StoreImpl::queue_seal(SegmentPtr segment, const IndexSummary& summary) {
 // room) is tried again with the next; until then it is searched in memory.
 void StoreImpl::seal_waiting() {
   while (!to_seal_.empty() && seal(to_seal_.front().first, to_seal_.front().second)) to_seal_.pop_front();
+  group_segments();
 }
 
 bool StoreImpl::seal(const SegmentPtr& segment, const IndexSummary& summary) {
@@ -164,10 +165,11 @@ bool StoreImpl::seal(const SegmentPtr& segment, const IndexSummary& summary) {
   Result<SealedIndex> index = SealedIndex::open(ops_, path, segment->id());
   if (!index) return false;
   (void)segment->file.truncate(summary.data_end);  // only gives the unused room back
+  Filter filter = index->take_filter();
   const auto sealed = std::make_shared<const Sealed>(Sealed{segment, std::move(*index)});
   const std::lock_guard change(list_mutex_);
   auto list = std::make_shared<SealedList>(*sealed_list());
-  list->insert(list->begin(), sealed);
+  list->add_newest(sealed, std::move(filter));
   for (Shard& shard : shards_) {
     std::vector<Recent> dropped;  // freed outside the lock
     const std::lock_guard lock(shard.mutex);
@@ -187,6 +189,8 @@ std::shared_ptr<const SealedList> StoreImpl::sealed_list() const {
 }
 
 void StoreImpl::install(std::shared_ptr<const SealedList> list) {
+  const std::shared_ptr<const SealedList> old =
+      sealed_list();  // what goes with it is freed outside the locks
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     shard.sealed = list;
@@ -199,12 +203,11 @@ void StoreImpl::adopt(Recovered recovered) {
   for (Shard& shard : shards_) {
     shard.sealed = sealed;
     for (const RecoveredSegment& recent : recovered.recents)
-      shard.recents.push_back({recent.segment, {}, {}});
+      shard.recents.push_back({recent.segment, {}, {}, Timestamp::max()});
   }
   for (std::size_t i = 0; i < recovered.recents.size(); ++i) {
     RecoveredSegment& recent = recovered.recents[i];
-    for (const auto& [scope, slot] : recent.slots)
-      shard_of(scope_prefix(scope)).recents[i].slots.set(scope, slot);
+    for (const auto& [scope, slot] : recent.slots) shard_of(scope_prefix(scope)).recents[i].set(scope, slot);
     for (const IndexEntry& damage : recent.damaged)
       shard_of(damage.prefix).recents[i].damaged.push_back(damage);
   }

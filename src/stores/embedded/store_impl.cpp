@@ -4,18 +4,19 @@
 
 namespace onceward::embedded {
 
-StoreImpl::StoreImpl(const EmbeddedOptions& options, FileOps& ops, File lock, Recovered recovered,
+StoreImpl::StoreImpl(const EmbeddedOptions& options, FileOps& ops, Entered entered, Recovered recovered,
                      LogPosition position)
     : ops_(ops),
       folder_(options.dir),
       durability_(options.durability),
-      lock_(std::move(lock)),
+      entered_(std::move(entered)),
       time_(*options.clock, recovered.written_at),
       supply_(ops, options.dir, options.segment_bytes, options.durability == Durability::disk),
       writer_(*this, ops, supply_, options.dir, std::move(position), options.durability == Durability::disk,
               options.segment_bytes, [this] { return time_.now(); }) {
   adopt(std::move(recovered));
   supply_.start();
+  supply_.run([this] { group_segments(); });
   writer_.start();
   house_ = std::thread([this] { keep_house(); });
 }
@@ -67,16 +68,21 @@ StoreStats StoreImpl::stats_now() {
   Timestamp oldest_due = now;
   std::vector<SegmentPtr> recents;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    shard.open.for_each([&](const Scope&, const Record& record) {
-      stats.open_records += role_of(record) == Role::record ? 1 : 0;
-    });
-    for (const Recent& recent : shard.recents) {
-      if (&shard == &shards_.front()) recents.push_back(recent.segment);
-      for (const auto& [scope, slot] : recent.slots) {
-        if (slot.state != removed_state) oldest_due = std::min(oldest_due, slot.gone_at);
+    {
+      const std::lock_guard lock(shard.mutex);
+      shard.open.for_each([&](const Scope&, const Record& record) {
+        stats.open_records += role_of(record) == Role::record ? 1 : 0;
+      });
+      for (const Recent& recent : shard.recents) {
+        if (&shard == &shards_.front()) recents.push_back(recent.segment);
       }
     }
+    shard.look_through_recents([&](const Recent& recent) { return recent.first_expiry <= now; },
+                               [&](const Recent&, const Scope&, const Slot& slot) {
+                                 if (slot.state != removed_state)
+                                   oldest_due = std::min(oldest_due, slot.gone_at);
+                                 return true;
+                               });
   }
   for (const SealedPtr& sealed : *sealed_list()) {
     const IndexSummary& summary = sealed->index.summary();
@@ -103,6 +109,8 @@ Health StoreImpl::health() const {
   if (health.ok && !health.takes_claims) health.message = "no room on the disk for new claims";
   health.purges = time_.may_purge();
   if (!health.purges && health.message.empty()) health.message = "the clock has jumped: purging pauses";
+  if (entered_.marker_was_damaged && health.message.empty())
+    health.message = "onceward.store was damaged and has been written again";
   return health;
 }
 
@@ -113,9 +121,8 @@ LogFigures StoreImpl::figures() const {
   const std::shared_ptr<const SealedList> sealed = sealed_list();
   figures.segments = sealed->size() + 1;
   figures.spare_ready = supply_.ready();
-  for (const SealedPtr& one : *sealed) {
-    figures.filter_bytes += one->index.filter().bytes().size() + one->index.blocks() * sizeof(std::uint64_t);
-  }
+  figures.filter_bytes = sealed->filter_bytes();
+  figures.filters = sealed->filters();
   return figures;
 }
 

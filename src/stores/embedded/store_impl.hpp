@@ -12,6 +12,7 @@
 
 #include "core/adoption.hpp"
 #include "stores/embedded/embedded_store.hpp"
+#include "stores/embedded/folder.hpp"
 #include "stores/embedded/log_writer.hpp"
 #include "stores/embedded/pending_events.hpp"
 #include "stores/embedded/recovery.hpp"
@@ -23,7 +24,7 @@ namespace onceward::embedded {
 
 class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWriter::Client {
  public:
-  StoreImpl(const EmbeddedOptions& options, FileOps& ops, File lock, Recovered recovered,
+  StoreImpl(const EmbeddedOptions& options, FileOps& ops, Entered entered, Recovered recovered,
             LogPosition position);
   ~StoreImpl() override;
 
@@ -94,6 +95,15 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   void end_leases(std::vector<Record> open);
   void queue_seal(SegmentPtr segment, const IndexSummary& summary);
 
+  // one table for the filters of many segments (store_group.cpp)
+  struct Grouping {
+    SealedList::Run run;
+    std::shared_ptr<SegmentTable> table;
+    std::size_t next = 0;  // of its segments
+  };
+  void group_segments();
+  static bool add_prefixes(const Sealed& sealed, std::size_t number, SegmentTable& table);
+
   // housekeeping (store_list.cpp, store_purge.cpp)
   struct Found {
     Scope scope;
@@ -122,7 +132,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
                       PurgeReply& reply);
   struct Cleaning;
   bool clean_entry(Cleaning& cleaning, const IndexEntry& entry);
-  bool copy_forward(Cleaning& cleaning, const Scope& scope);
+  bool copy_forward(Cleaning& cleaning, Record record);
   bool is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope, bool& certain) const;
   bool is_wholly_gone(const Sealed& sealed, Timestamp now) const;
   bool is_worth_cleaning(const SealedList& list, IndexReader& index, Timestamp now) const;
@@ -138,7 +148,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   FileOps& ops_;
   const std::string folder_;
   const Durability durability_;
-  File lock_;
+  const Entered entered_;
   mutable StoreTime time_;
   std::array<Shard, shard_count> shards_;
   PendingEvents events_;
@@ -150,6 +160,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   std::string stopped_message_;
   std::vector<std::unique_ptr<Write>> limbo_;                // the writer's thread: not known whether written
   std::deque<std::pair<SegmentPtr, IndexSummary>> to_seal_;  // the supply's thread; oldest first
+  std::optional<Grouping> grouping_;                         // the supply's thread
 
   struct Counting {  // the housekeeper's thread: how far the oldest segment has been counted out
     SegmentId segment = 0;

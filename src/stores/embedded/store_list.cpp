@@ -107,11 +107,12 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
   std::deque<IndexWalk> walks;
   // Records move while this looks: from memory into a segment that is sealed, and from one that is given up
   // into memory. What is in the list before or after has them all.
-  SealedList lists = *sealed_list();
+  const std::shared_ptr<const SealedList> after = sealed_list();
+  std::vector<SealedPtr> both(after->begin(), after->end());
   for (const SealedPtr& sealed : *before) {
-    if (std::find(lists.begin(), lists.end(), sealed) == lists.end()) lists.push_back(sealed);
+    if (std::find(both.begin(), both.end(), sealed) == both.end()) both.push_back(sealed);
   }
-  for (const SealedPtr& sealed : lists) {
+  for (const SealedPtr& sealed : both) {
     walks.emplace_back(sealed, first, marks_only);
     if (!walks.back().at_end()) next.push(&walks.back());
   }
@@ -180,9 +181,7 @@ std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const 
       });
       for (const IndexEntry& damage : one.damaged) damaged |= damage.prefix == prefix && seen.empty();
     }
-    for (const SealedPtr& sealed : *shard.sealed) {
-      if (sealed->index.filter().may_contain(prefix)) candidates.push_back(sealed);
-    }
+    shard.sealed->find(prefix, candidates);
   }
   const auto add = [&](const Scope& scope, Result<std::optional<Record>> stored) {
     if (!stored) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/assert.hpp"
 #include "core/transition.hpp"
 #include "stores/embedded/scanned_index.hpp"
 #include "stores/embedded/store_impl.hpp"
@@ -187,17 +188,17 @@ Result<PurgeReply> StoreImpl::purge_everywhere(const PurgeRequest& request, Time
 Result<PurgeReply> StoreImpl::purge_recent(const PurgeRequest& request, Timestamp now) {
   const std::size_t chunk = std::max<std::size_t>(request.chunk, 1);
   std::vector<Scope> due;
-  for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    for (const Recent& recent : shard.recents) {
-      for (const auto& [scope, slot] : recent.slots) {
-        if (due.size() >= chunk) break;
-        if (slot.state != removed_state && slot.expires_at <= now &&
-            shard.find(scope).same_as({Place::recent, nullptr, nullptr, recent.segment, slot, {}})) {
-          due.push_back(scope);
-        }
-      }
-    }
+  for (const Shard& shard : shards_) {
+    shard.look_through_recents(
+        [&](const Recent& recent) { return recent.first_expiry <= now; },
+        [&](const Recent& recent, const Scope& scope, const Slot& slot) {
+          if (slot.state != removed_state && slot.expires_at <= now &&
+              shard.find(scope).same_as({Place::recent, nullptr, nullptr, recent.segment, slot, {}})) {
+            due.push_back(scope);
+          }
+          return due.size() < chunk;
+        });
+    if (due.size() == chunk) break;
   }
   PurgeReply reply;
   WriteGroup group;
@@ -218,7 +219,7 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
   reply.cursor = "r";
   const std::shared_ptr<const SealedList> list = sealed_list();
   if (list->empty()) return purge_recent(request, now);
-  const SealedPtr oldest = list->back();
+  const SealedPtr oldest = list->oldest();
   if (cursor->segment != oldest->segment->id()) cursor = OldestCursor{oldest->segment->id(), 0, 0};
   const std::size_t blocks = std::max<std::size_t>(request.chunk / SealedIndex::block_entries, 1);
   if (is_wholly_gone(*oldest, now)) return count_gone(oldest, blocks);
@@ -281,9 +282,10 @@ bool StoreImpl::goes_with(std::shared_ptr<const SealedList>& list, const Sealed&
                           std::uint64_t prefix) {
   Shard& shard = shard_of(prefix);
   for (;;) {
-    for (const SealedPtr& sealed : *list) {
+    std::vector<SealedPtr> holders;
+    list->find(prefix, holders);
+    for (const SealedPtr& sealed : holders) {
       if (sealed.get() == &oldest) break;
-      if (!sealed->index.filter().may_contain(prefix)) continue;
       const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
       if (entries && !entries->empty()) return false;
     }
@@ -309,8 +311,8 @@ bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
   Result<Entry> stored =
       read_entry(*cleaning.sealed.segment, entry.offset, entry.payload_bytes, entry.prefix);
   if (stored) {
-    const Record* record = std::get_if<Record>(&*stored);
-    return !record || copy_forward(cleaning, record->scope);
+    Record* record = std::get_if<Record>(&*stored);
+    return !record || copy_forward(cleaning, std::move(*record));
   }
   if (stored.error().code != Errc::unreadable) return false;
   if (entry.gone_at <= cleaning.now) {  // it would be gone by now
@@ -332,15 +334,19 @@ bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
 bool StoreImpl::is_in_newer(const SealedList& list, const Sealed& than, const Scope& scope,
                             bool& certain) const {
   const std::uint64_t prefix = scope_prefix(scope);
-  for (const SealedPtr& sealed : list) {
+  std::vector<SealedPtr> holders;
+  list.find(prefix, holders);
+  for (const SealedPtr& sealed : holders) {
     if (sealed.get() == &than) break;
-    if (!sealed->index.filter().may_contain(prefix)) continue;
     const Result<std::vector<IndexEntry>> entries = entries_of(*sealed, prefix);
     certain = certain && entries.has_value();
     if (!entries) continue;
     for (const IndexEntry& entry : *entries) {
       Result<Entry> stored = read_entry(*sealed->segment, entry.offset, entry.payload_bytes, prefix);
-      if (!stored) continue;
+      if (!stored) {
+        certain = false;  // it may be this record's newer state
+        continue;
+      }
       const Record* record = std::get_if<Record>(&*stored);
       if ((record ? record->scope : std::get<Removed>(*stored).scope) == scope) return true;
     }
@@ -348,7 +354,8 @@ bool StoreImpl::is_in_newer(const SealedList& list, const Sealed& than, const Sc
   return false;
 }
 
-bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
+bool StoreImpl::copy_forward(Cleaning& cleaning, Record record) {
+  const Scope scope = record.scope;
   Shard& shard = shard_of(scope_prefix(scope));
   std::unique_lock lock(shard.mutex, std::defer_lock);
   for (;;) {
@@ -369,19 +376,14 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, const Scope& scope) {
   if (const Record* open = shard.open.find(scope)) {
     write->record = *open;
   } else {
-    const Place place = shard.find(scope);
-    lock.unlock();
-    Result<std::optional<Record>> stored = read_place(place, scope);
-    if (!stored || !*stored) return stored.has_value();
-    const PurgeAction action = action_for(**stored, cleaning.request, cleaning.now);
+    if (shard.find(scope).kind == Place::damaged) return false;
+    const PurgeAction action = action_for(record, cleaning.request, cleaning.now);
     if (action == PurgeAction::remove) {
-      cleaning.removed += role_of(**stored) == Role::record ? 1 : 0;
+      cleaning.removed += role_of(record) == Role::record ? 1 : 0;
       return true;
     }
-    write->record = action == PurgeAction::to_receipt ? receipt_of(**stored) : std::move(**stored);
+    write->record = action == PurgeAction::to_receipt ? receipt_of(record) : std::move(record);
     if (action == PurgeAction::to_receipt) ++cleaning.reply.receipts;
-    lock.lock();
-    if (shard.stopped || !place.same_as(shard.find(scope))) return false;
   }
   write->role = role_of(write->record);
   start_write(shard, lock, std::move(write), cleaning.group);
@@ -407,7 +409,7 @@ bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
 // Copying costs writing what lives; it pays when that is less than half of the segment, or less than
 // what dead segments behind it would free.
 bool StoreImpl::is_worth_cleaning(const SealedList& list, IndexReader& index, Timestamp now) const {
-  const Sealed& oldest = *list.back();
+  const Sealed& oldest = *list.oldest();
   std::uint64_t live_bytes = 0;
   for (std::size_t number = 0; number < oldest.index.blocks(); ++number) {
     const Result<std::vector<IndexEntry>> entries = index.block(number);
@@ -431,7 +433,8 @@ void StoreImpl::give_up(const SealedPtr& sealed, std::uint64_t removed) {
   {
     const std::lock_guard change(list_mutex_);
     SealedList list = *sealed_list();
-    std::erase(list, sealed);
+    ONCEWARD_ASSERT(list.oldest() == sealed);
+    list.remove_oldest();
     install(std::make_shared<const SealedList>(std::move(list)));
   }
   const SegmentId id = sealed->segment->id();
@@ -440,6 +443,7 @@ void StoreImpl::give_up(const SealedPtr& sealed, std::uint64_t removed) {
   ops_.sync_folder(folder_);
   writer_.count_removed(removed);
   supply_.retry();
+  supply_.run([this] { group_segments(); });
 }
 
 }  // namespace onceward::embedded
