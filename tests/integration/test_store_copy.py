@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import postgres_server
+import psycopg2
 import pytest
 
 from support import expect
@@ -188,20 +189,29 @@ def locked(postgres, table, database):
     session.communicate()
 
 
+def asked(connection, sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone()[0]
+
+
 def test_an_event_that_comes_while_it_copies_is_not_forgotten(serve, postgres, store_url, key):
     origin, destination = store_url("postgres"), store_url("file")
     before = serve(origin, OPERATIONS)
     expect.first_answer(before.post("/moved", key=key))
     before.stop()
     database = origin.rpartition("/")[2]
+    watcher = psycopg2.connect(origin)
+    watcher.autocommit = True
     with locked(postgres, "onceward.marks", database):  # which are read behind the records
-        copying = subprocess.Popen([binary(), "store", "copy", origin, destination, "--json"], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment(), text=True)
-        eventually(lambda: postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                                        f"query LIKE '%onceward.marks%' AND datname = '{database}'") == "1",
+        copying = subprocess.Popen([binary(), "store", "copy", origin + "?timeout=60s", destination, "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True)
+        eventually(lambda: asked(watcher, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                                 "query LIKE '%onceward.marks%' AND datname = current_database()") == 1,
                    what="the copy to reach the marks")
-        postgres.sql("INSERT INTO onceward.outbox (id, scope, type, content_type, payload, created_at, due_at, ready_at) "
-                     "VALUES ('late', sha256('late'), 'late', 'text/plain', '', now(), now(), now())", database)
+        asked(watcher, "INSERT INTO onceward.outbox (id, scope, type, content_type, payload, created_at, due_at, ready_at) "
+                       "VALUES ('late', sha256('late'), 'late', 'text/plain', '', now(), now(), now()) RETURNING 1")
+    watcher.close()
     out, told = copying.communicate(timeout=60)
     assert copying.returncode == 1 and "1 events wait in FROM's outbox" in told, (out, told)
     assert json.loads(out.splitlines()[-1])["written"] == 1, "it waited when the records had been copied"
