@@ -180,6 +180,7 @@ TEST_F(DamageTest, OfTheMarkerIsReportedAndRepaired) {
     EXPECT_NE(store_->health().message.find("onceward.store was damaged"), std::string::npos) << bit;
     EXPECT_TRUE(store_->health().ok);
     EXPECT_EQ(unreadable(), 0) << bit;
+    close();
     EXPECT_FALSE(verify_complains()) << bit;
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_EQ(store_->health().message, "");

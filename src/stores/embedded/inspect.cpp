@@ -64,6 +64,7 @@ Result<std::vector<Opened>> open_all(FileOps& ops, const std::string& folder) {
   std::vector<Opened> all;
   for (const SegmentId id : ids) {
     Result<Opened> opened = open_segment(ops, folder, id);
+    if (!opened && opened.error().code == Errc::not_found) continue;  // purged meanwhile by who has it open
     if (!opened) return opened.error();
     all.push_back(std::move(*opened));
   }
