@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "base/hex.hpp"
 #include "base/system.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace onceward::cli {
 namespace {
@@ -50,8 +50,8 @@ TEST(ApiTokens, AreRefusedWhenSomethingIsMissing) {
 }
 
 TEST(ApiTokens, AreMadeOnceAndKeptForTheirOwner) {
-  std::string folder = ::testing::TempDir() + "tokensXXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const onceward::testing::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   SystemRandom random;
   const Result<std::string> first = kept_admin_token(folder, random);
   ASSERT_TRUE(first) << first.error().message;

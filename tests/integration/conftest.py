@@ -2,6 +2,7 @@
 breaks things starts its own with `serve`."""
 
 import os
+import shutil
 import sys
 import uuid
 
@@ -56,6 +57,23 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.path.name not in NO_BINARY_NEEDED:
             item.add_marker(skip)
+
+
+passed = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    item.stash[passed] = item.stash.get(passed, True) and not report.failed
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """A proxy's folder takes 128 MiB, thousands of them would fill a disk: only those of failed tests are kept."""
+    yield
+    if item.stash.get(passed, False) and "tmp_path" in getattr(item, "funcargs", {}):
+        shutil.rmtree(item.funcargs["tmp_path"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

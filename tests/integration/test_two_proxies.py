@@ -1,12 +1,9 @@
 """Unknown outcomes with two proxies on one store: what one has lost, the other finds out, and never both at once."""
 
 import collections
-import shutil
-import tempfile
 import threading
 import time
 
-import postgres_server
 import pytest
 
 from support import expect
@@ -16,15 +13,6 @@ from support.waiting import eventually, holds_for
 from support.zoo import operation
 
 UNKNOWN = "IDEMPOTENCY_OUTCOME_UNKNOWN"
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    folder = tempfile.mkdtemp(prefix="onceward-postgres-")  # not below pytest's, which only its user may enter
-    server = postgres_server.start(folder)
-    yield server
-    server.stop()
-    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module", params=["redis", "postgres"])

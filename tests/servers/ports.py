@@ -5,7 +5,6 @@ import fcntl
 import os
 import pathlib
 import socket
-import tempfile
 import threading
 
 _LOW, _BLOCK, _BLOCKS = 12000, 250, 40  # up to 22000: a node of a Redis cluster also listens on its port + 10000
@@ -28,7 +27,7 @@ def _ports_in_turn():
 
 
 def _lock_a_block():
-    folder = pathlib.Path(tempfile.gettempdir()) / f"onceward-ports-{os.getuid()}"
+    folder = pathlib.Path(f"/tmp/onceward-ports-{os.getuid()}")  # not in TMPDIR: one for all test runs
     folder.mkdir(exist_ok=True)
     for number in range(_BLOCKS):
         block_file = open(folder / str(number), "w")
