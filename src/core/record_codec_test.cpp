@@ -7,11 +7,13 @@
 
 #include "base/hex.hpp"
 #include "core/transition.hpp"
+#include "support/same_record.hpp"
 
 namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::expect_same;
 
 template <class B>
 B filled(std::uint8_t first) {
@@ -41,29 +43,6 @@ Record sample() {
   record.response = std::make_shared<const Response>(
       Response{201, false, "Content-Type: application/json\r\n", "{\"id\":7}"});
   return record;
-}
-
-void expect_same(const Record& a, const Record& b) {
-  EXPECT_EQ(a.scope, b.scope);
-  EXPECT_EQ(a.operation_id, b.operation_id);
-  EXPECT_EQ(a.owner, b.owner);
-  EXPECT_EQ(a.epoch, b.epoch);
-  EXPECT_EQ(a.state, b.state);
-  EXPECT_EQ(a.fingerprint, b.fingerprint);
-  EXPECT_EQ(a.evidence, b.evidence);
-  EXPECT_EQ(a.created_at, b.created_at);
-  EXPECT_EQ(a.claimed_at, b.claimed_at);
-  EXPECT_EQ(a.updated_at, b.updated_at);
-  EXPECT_EQ(a.lease_until, b.lease_until);
-  EXPECT_EQ(a.hold_until, b.hold_until);
-  EXPECT_EQ(a.expires_at, b.expires_at);
-  EXPECT_EQ(a.ttl, b.ttl);
-  EXPECT_EQ(a.receipt_ttl, b.receipt_ttl);
-  EXPECT_EQ(*a.request, *b.request);
-  ASSERT_EQ(a.response == nullptr, b.response == nullptr);
-  if (a.response) EXPECT_EQ(*a.response, *b.response);
-  ASSERT_EQ(a.result == nullptr, b.result == nullptr);
-  if (a.result) EXPECT_EQ(*a.result, *b.result);
 }
 
 std::string encoded(const Record& record) {

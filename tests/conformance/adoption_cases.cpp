@@ -4,9 +4,15 @@
 #include "core/adoption.hpp"
 #include "core/scope.hpp"
 #include "core/transition.hpp"
+#include "support/same_record.hpp"
 
 namespace onceward::testing {
 using namespace std::chrono_literals;
+
+void RecordAdoption::SetUp() {
+  StoreConformance::SetUp();
+  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+}
 
 void MarkAdoption::SetUp() {
   MarkConformance::SetUp();
@@ -31,29 +37,6 @@ Record completed(const Record& claimed, Timestamp at) {
   auto response = std::make_shared<const Response>(
       Response{201, true, "A: 1\r\nA: 2\r\n", std::string("a\0\r\n\xff", 5)});
   return *transition(&claimed, CompleteRequest{fence_of(claimed), State::succeeded, response, 1h}, at).next;
-}
-
-void expect_same(const Record& a, const Record& b) {
-  EXPECT_EQ(a.scope, b.scope);
-  EXPECT_EQ(a.operation_id, b.operation_id);
-  EXPECT_EQ(a.epoch, b.epoch);
-  EXPECT_EQ(a.owner, b.owner);
-  EXPECT_EQ(a.state, b.state);
-  EXPECT_EQ(a.fingerprint, b.fingerprint);
-  EXPECT_EQ(a.evidence, b.evidence);
-  EXPECT_EQ(a.created_at, b.created_at);
-  EXPECT_EQ(a.claimed_at, b.claimed_at);
-  EXPECT_EQ(a.updated_at, b.updated_at);
-  EXPECT_EQ(a.lease_until, b.lease_until);
-  EXPECT_EQ(a.hold_until, b.hold_until);
-  EXPECT_EQ(a.expires_at, b.expires_at);
-  EXPECT_EQ(a.ttl, b.ttl);
-  EXPECT_EQ(a.receipt_ttl, b.receipt_ttl);
-  EXPECT_EQ(*a.request, *b.request);
-  ASSERT_EQ(!a.response, !b.response);
-  if (a.response) EXPECT_EQ(*a.response, *b.response);
-  ASSERT_EQ(!a.result, !b.result);
-  if (a.result) EXPECT_EQ(*a.result, *b.result);
 }
 
 // One record in each state, as they would be found elsewhere.
@@ -82,8 +65,7 @@ std::vector<Record> of_every_state(const std::function<ClaimRequest(const char*)
   return records;
 }
 
-TEST_P(StoreConformance, an_adopted_record_of_any_state_arrives_whole) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, an_adopted_record_of_any_state_arrives_whole) {
   for (const Record& record : of_every_state([this](const char* key) { return request(key); }, now())) {
     SCOPED_TRACE(to_string(record.state));
     const Result<bool> taken = adopt(record);
@@ -97,8 +79,7 @@ TEST_P(StoreConformance, an_adopted_record_of_any_state_arrives_whole) {
   EXPECT_EQ(list({})->records.size(), 7u);
 }
 
-TEST_P(StoreConformance, an_adopted_record_brings_its_reference_its_result_and_its_marks) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, an_adopted_record_brings_its_reference_its_result_and_its_marks) {
   if (!store().keeps_marks()) GTEST_SKIP() << "this store keeps no marks";
   ClaimRequest wanted = request("k");
   RequestInfo info = *wanted.request;
@@ -119,8 +100,7 @@ TEST_P(StoreConformance, an_adopted_record_brings_its_reference_its_result_and_i
   EXPECT_EQ(refused->standing->operation_id, done.operation_id);
 }
 
-TEST_P(StoreConformance, adopting_again_changes_nothing) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, adopting_again_changes_nothing) {
   for (const Record& record : of_every_state([this](const char* key) { return request(key); }, now())) {
     SCOPED_TRACE(to_string(record.state));
     ASSERT_TRUE(*adopt(record));
@@ -131,8 +111,7 @@ TEST_P(StoreConformance, adopting_again_changes_nothing) {
   }
 }
 
-TEST_P(StoreConformance, an_older_copy_never_undoes_what_happened_here) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, an_older_copy_never_undoes_what_happened_here) {
   const Record copy = elsewhere(request("k"), now());
   ASSERT_TRUE(*adopt(copy));
   ASSERT_TRUE(complete(copy, "here"));
@@ -140,8 +119,7 @@ TEST_P(StoreConformance, an_older_copy_never_undoes_what_happened_here) {
   EXPECT_EQ(lookup(copy.scope)->response->body, "here");
 }
 
-TEST_P(StoreConformance, a_later_copy_replaces_an_earlier_one) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, a_later_copy_replaces_an_earlier_one) {
   const Record claimed = elsewhere(request("k"), now());
   ASSERT_TRUE(*adopt(claimed));
   const Record done = completed(claimed, now());
@@ -149,8 +127,7 @@ TEST_P(StoreConformance, a_later_copy_replaces_an_earlier_one) {
   expect_same(*lookup(claimed.scope), done);
 }
 
-TEST_P(StoreConformance, a_copy_leaves_a_key_alone_that_began_anew_here) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, a_copy_leaves_a_key_alone_that_began_anew_here) {
   const Record here = must_claim(request("k"));
   Record copy = elsewhere(request("k", "body", "elsewhere!"), now());
   copy.epoch = 9;
@@ -159,8 +136,7 @@ TEST_P(StoreConformance, a_copy_leaves_a_key_alone_that_began_anew_here) {
   EXPECT_EQ(lookup(here.scope)->owner, here.owner);
 }
 
-TEST_P(StoreConformance, the_owner_of_an_adopted_record_goes_on_here) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, the_owner_of_an_adopted_record_goes_on_here) {
   const Record copy = elsewhere(request("k"), now());
   ASSERT_TRUE(*adopt(copy));
   EXPECT_FALSE(claim(request("k", "body", "another"))->granted);
@@ -168,16 +144,14 @@ TEST_P(StoreConformance, the_owner_of_an_adopted_record_goes_on_here) {
   EXPECT_EQ(lookup(copy.scope)->response->body, "late");
 }
 
-TEST_P(StoreConformance, the_lease_of_an_adopted_record_ends_as_unknown) {  // I4
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, the_lease_of_an_adopted_record_ends_as_unknown) {  // I4
   const Record copy = elsewhere(request("k"), now());
   ASSERT_TRUE(*adopt(copy));
   advance(30s);
   EXPECT_EQ(lookup(copy.scope)->state, State::unknown);
 }
 
-TEST_P(StoreConformance, an_adopted_record_goes_in_its_time_and_is_not_taken_after_it) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, an_adopted_record_goes_in_its_time_and_is_not_taken_after_it) {
   const Record done = completed(elsewhere(request("k"), now()), now());
   ASSERT_TRUE(*adopt(done));
   advance(2h);
@@ -188,8 +162,7 @@ TEST_P(StoreConformance, an_adopted_record_goes_in_its_time_and_is_not_taken_aft
   EXPECT_TRUE(list({})->records.empty());
 }
 
-TEST_P(StoreConformance, an_adopted_record_survives_a_restart) {
-  if (!dynamic_cast<Adopter*>(&store())) GTEST_SKIP() << "a layer on top of another store";
+TEST_P(RecordAdoption, an_adopted_record_survives_a_restart) {
   const Record done = completed(elsewhere(request("k"), now()), now());
   ASSERT_TRUE(*adopt(done));
   if (!under_test_->restart()) GTEST_SKIP() << "this store keeps nothing";

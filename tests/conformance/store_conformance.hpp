@@ -81,6 +81,12 @@ class ResultConformance : public StoreConformance {
   std::set<Scope> found_by(const std::string& reference, std::size_t page = 100);
 };
 
+// For stores that records are copied to and from; the others skip it.
+class RecordAdoption : public StoreConformance {
+ protected:
+  void SetUp() override;
+};
+
 // For stores that keep marks; the others skip it.
 class MarkConformance : public StoreConformance {
  protected:
@@ -128,6 +134,7 @@ class OutboxConformance : public StoreConformance {
 #define ONCEWARD_STORE_CONFORMANCE(prefix, ...)                                   \
   INSTANTIATE_TEST_SUITE_P(prefix, StoreConformance, __VA_ARGS__, factory_name);  \
   INSTANTIATE_TEST_SUITE_P(prefix, ResultConformance, __VA_ARGS__, factory_name); \
+  INSTANTIATE_TEST_SUITE_P(prefix, RecordAdoption, __VA_ARGS__, factory_name);    \
   INSTANTIATE_TEST_SUITE_P(prefix, MarkConformance, __VA_ARGS__, factory_name);   \
   INSTANTIATE_TEST_SUITE_P(prefix, MarkAdoption, __VA_ARGS__, factory_name);      \
   INSTANTIATE_TEST_SUITE_P(prefix, OutboxConformance, __VA_ARGS__, factory_name)

@@ -59,20 +59,15 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(skip)
 
 
-passed = pytest.StashKey[bool]()
+failed = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    report = (yield).get_result()
-    item.stash[passed] = item.stash.get(passed, True) and not report.failed
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item):
     """A proxy's folder takes 128 MiB, thousands of them would fill a disk: only those of failed tests are kept."""
-    yield
-    if item.stash.get(passed, False) and "tmp_path" in getattr(item, "funcargs", {}):
+    report = (yield).get_result()
+    item.stash[failed] = item.stash.get(failed, False) or report.failed
+    if report.when == "teardown" and not item.stash[failed] and "tmp_path" in item.funcargs:
         shutil.rmtree(item.funcargs["tmp_path"], ignore_errors=True)
 
 
@@ -111,6 +106,20 @@ def redis(tmp_path_factory):
     server = redis_server.start(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+@pytest.fixture
+def own_redis(tmp_path):
+    """Starts servers of the test's own: own_redis(), own_redis(redis_server.start_tls), …"""
+    started = []
+
+    def start(how=redis_server.start, **options):
+        started.append(how(tmp_path / f"redis{len(started)}", **options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -192,6 +201,24 @@ def serve_module(tmp_path_factory, upstream):
     yield start
     for proxy in started:
         proxy.stop()
+
+
+@pytest.fixture(scope="module", params=STORES)
+def each_store(request):
+    """What `serve` takes for a store, of one kind after the other."""
+    return request.getfixturevalue(request.param).url if request.param in SERVERS else request.param
+
+
+@pytest.fixture(scope="module")
+def proxy(request, serve_module, each_store):
+    """A proxy with the OPERATIONS of the test's file, once per store."""
+    return serve_module(each_store, request.module.OPERATIONS)
+
+
+@pytest.fixture(scope="module")
+def memory_proxy(request, serve_module):
+    """The same with the memory store only."""
+    return serve_module("memory", request.module.OPERATIONS)
 
 
 @pytest.fixture

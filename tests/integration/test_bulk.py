@@ -14,7 +14,6 @@ from support.onceward import RefusedToStart, metric_sum, request_bytes
 from support.waiting import PATIENCE, eventually, holds_for
 from support.wire import Closed, Malformed
 
-STORES = ["memory", "file", "redis", "postgres"]
 PARALLEL = 4
 
 
@@ -32,19 +31,6 @@ OPERATIONS = [
     bulk_operation("/cases:brief", ttl="4s"),
     bulk_operation("/cases:few", bulk={"items": "/items", "id": "/id", "request": "POST /x/{/case}", "max_items": 3}),
 ]
-
-
-@pytest.fixture(scope="module", params=STORES)
-def proxy(request, serve_module):
-    store = request.param
-    if store in ("redis", "postgres"):
-        store = request.getfixturevalue(store).url
-    return serve_module(store, OPERATIONS)
-
-
-@pytest.fixture(scope="module")
-def memory_proxy(serve_module):
-    return serve_module("memory", OPERATIONS)
 
 
 class Service:

@@ -36,12 +36,9 @@ def receiver():
     made.stop()
 
 
-@pytest.fixture(scope="module", params=["memory", "file", "redis", "postgres"])
-def proxy(request, serve_module, receiver):
-    store = request.param
-    if store in ("redis", "postgres"):
-        store = request.getfixturevalue(store).url
-    return serve_module(store, OPERATIONS, outbox={"sink": f"{receiver.url}/hook", "poll": "100ms"})
+@pytest.fixture(scope="module")
+def proxy(each_store, serve_module, receiver):
+    return serve_module(each_store, OPERATIONS, outbox={"sink": f"{receiver.url}/hook", "poll": "100ms"})
 
 
 def items(*orders, amount=5):

@@ -24,19 +24,6 @@ OPERATIONS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["memory", "file", "redis", "postgres"])
-def proxy(request, serve_module):
-    store = request.param
-    if store in ("redis", "postgres"):
-        store = request.getfixturevalue(store).url
-    return serve_module(store, OPERATIONS)
-
-
-@pytest.fixture(scope="module")
-def memory_proxy(serve_module):
-    return serve_module("memory", OPERATIONS)
-
-
 @pytest.fixture
 def script(upstream):
     """Names this test's requests at the upstream."""

@@ -35,13 +35,10 @@ OPERATIONS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["memory", "file", "redis", "postgres"])
-def marked(request, serve_module):
+@pytest.fixture(scope="module")
+def marked(each_store, serve_module):
     """A proxy with every rule; the tests that use it run once per store."""
-    store = request.param
-    if store in ("redis", "postgres"):
-        store = request.getfixturevalue(store).url
-    return serve_module(store, OPERATIONS)
+    return serve_module(each_store, OPERATIONS)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from support.behaviours import answer
 from support.waiting import eventually
 from support.zoo import operation
 
-STORES = ["memory", "file", "redis", "postgres"]
 OPERATIONS = [
     operation("/orders", reference="/order/no"),
     operation("/by-header", reference="header:X-Order"),
@@ -24,19 +23,6 @@ OPERATIONS = [
               probe={"request": "GET /found/{operation_id}?script={/script}", "every": "100ms"}),
 ]
 PROBLEM = [("Content-Type", "application/problem+json")]
-
-
-@pytest.fixture(scope="module", params=STORES)
-def proxy(request, serve_module):
-    store = request.param
-    if store in ("redis", "postgres"):
-        store = request.getfixturevalue(store).url
-    return serve_module(store, OPERATIONS)
-
-
-@pytest.fixture(scope="module")
-def memory_proxy(serve_module):
-    return serve_module("memory", OPERATIONS)
 
 
 def order(number):

@@ -11,20 +11,6 @@ from support.waiting import eventually
 UNAVAILABLE = "IDEMPOTENCY_STORE_UNAVAILABLE"
 
 
-@pytest.fixture
-def own_redis(tmp_path):
-    """Starts servers of the test's own: own_redis(), own_redis(redis_server.start_tls), …"""
-    started = []
-
-    def start(how=redis_server.start, **options):
-        started.append(how(tmp_path / f"redis{len(started)}", **options))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.stop()
-
-
 class FailingOver:
     """A primary whose replica follows through a gate, and an address in front that moves to whoever is primary."""
 
