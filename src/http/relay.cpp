@@ -47,7 +47,8 @@ class Relay {
   void write_head();
   // The connection that the request is sent on; may be given another one to send it on again.
   Lease& lease() { return lease_; }
-  MonoTime soon() const { return net::Worker::recently() + upstream_.options().timeout; }
+  // By the clock itself: the upstream's time is its own, whatever this round of the loop has spent on others.
+  MonoTime soon() const { return net::Worker::now() + upstream_.options().timeout; }
   Task<Sent> send_request();
   // Whether that was the last word of the upstream: no interim answer, and no timeout that may be too early.
   bool is_final(HeadStatus status) const;

@@ -31,6 +31,7 @@ class RelayTest : public ::testing::Test {
           RelayOptions relaying;
           relaying.error_answer = &words;
           relaying.extra_request_lines = "Extra: 1\r\n";
+          std::this_thread::sleep_for(busy_with_others);
           const RelayResult result = co_await relay(exchange, *server->upstream, relaying);
           last_outcome = result.outcome;
           last_status = result.status;
@@ -46,6 +47,7 @@ class RelayTest : public ::testing::Test {
   }
 
   RawListener listener;
+  std::chrono::milliseconds busy_with_others{0};
   std::unique_ptr<RunningServer> server;
   std::atomic<RelayOutcome> last_outcome{};
   std::atomic<int> last_status = 0;
@@ -72,6 +74,17 @@ TEST_F(RelayTest, PassesARequestAndItsAnswerOn) {
   EXPECT_TRUE(has(client.read_until("\r\n\r\n"), "Content-Length: 99\r\n"));
   client.send("DELETE /d HTTP/1.1\r\nHost: shop\r\n\r\n");
   EXPECT_TRUE(has(peer.read_until("\r\n\r\n"), "DELETE /d HTTP/1.1\r\n"));
+  peer.send("HTTP/1.1 204 No Content\r\n\r\n");
+  EXPECT_EQ(status_of(client.read_until("\r\n\r\n")), "204");
+}
+
+TEST_F(RelayTest, TheUpstreamHasItsTimeHoweverLongTheWorkerWasBusyBefore) {
+  busy_with_others = 2500ms;
+  start({.timeout = 2s});
+  Raw client = server->connect();
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  Raw peer = listener.accept();
+  peer.read_until("\r\n\r\n");
   peer.send("HTTP/1.1 204 No Content\r\n\r\n");
   EXPECT_EQ(status_of(client.read_until("\r\n\r\n")), "204");
 }

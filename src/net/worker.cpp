@@ -22,8 +22,6 @@ struct Job : Completion {
   std::function<void()> work;
 };
 
-constexpr Duration soon{10};
-
 // The chain, last first. The mailbox is a stack, so what goes in reversed comes out in order.
 Completion* reverse(Completion* first) {
   Completion* reversed = nullptr;
@@ -104,9 +102,8 @@ int Worker::Loop::timeout_ms() const {
   if (posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
-  // What is due soon is worth asking the clock: giving others a turn must not become a sleep.
-  const MonoTime from = *next - looked_at_ < soon ? Worker::now() : looked_at_;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - from);
+  // The round may have been long: what became due meanwhile must not wait for it once more.
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Worker::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 

@@ -57,7 +57,8 @@ Task<Result<Done>> BulkWork::prepare() {
 
 Task<Effect> BulkWork::execute(Grant grant) {
   lease_.release();  // for the first of the items
-  too_old_at_ = net::Worker::now() + (request_->operation->policy->ttl - grant.age);
+  // Counted from when the claim was asked for, which is before the store made it.
+  too_old_at_ = grant.hold_until - bulk_.whole->max_hold + (request_->ttl - grant.age);
   tools_.metrics.in_progress.add();
   results_.resize(request_->items.size());
   entry_ = std::make_unique<BulkBoard::Entry>(tools_.board, grant.operation_id, results_.size());
@@ -95,6 +96,8 @@ Task<> BulkWork::run_item(std::size_t index) {
       UpstreamWork::Request{bulk_.method, std::string(item.json)}, tools_.item_metrics);
   const ItemHead head(*request_->head, {bulk_.method, item.target, key}, *request_->upstream);
   work->head = &head;
+  work->send_before = too_old_at_;
+  work->shortest_ttl = request_->operation->policy->ttl;
   const Outcome outcome = co_await tools_.engine.run(tools_.executor, command_of(item, key), work);
   work->head = nullptr;
   look_for_suspicion(outcome);

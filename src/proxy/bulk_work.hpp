@@ -47,6 +47,7 @@ class BulkWork final : public Work {
     std::string body;  // `items` are views into it
     std::vector<BulkItem> items;
     std::unique_ptr<const BulkHead> head;
+    Duration ttl{};  // the shortest of all claims of the key: what was done under it is remembered that long
     bool confirmed = false;  // whatever its items are like, they are meant as others (suspect)
   };
 

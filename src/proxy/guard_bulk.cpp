@@ -71,6 +71,10 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
   sent->identity = identity;
   sent->key = key;
   sent->confirmed = is_confirmed(request.headers);
+  Command command;
+  command.scope = scope_of(identity.tenant, identity.caller, operation.name, key, rules.secret);
+  command.policy = co_await policy_of_key(command.scope, bulk.whole);
+  sent->ttl = command.policy->ttl;
   sent->head = std::make_unique<const BulkHead>(request, call.exchange.peer(), rules, operation.policy->key,
                                                 context_.random, context_.store.serves_transactions());
   const auto work = std::make_shared<BulkWork>(
@@ -88,8 +92,6 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
                                        const OperationId& like) { suspect_item(*kept, item, like); }},
       std::move(sent));
 
-  Command command;
-  command.scope = scope_of(identity.tenant, identity.caller, operation.name, key, rules.secret);
   const auto print_as = [work, parts = printed_parts(request, operation), scope = command.scope,
                          kept = call.rules, policy = &operation.fingerprint](std::uint16_t version) {
     return print(version, parts, work->body(), *policy, scope);
@@ -107,7 +109,6 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
   if (operation.reference) info.reference = reference_of(*operation.reference, request.headers, work->body());
   command.request = std::make_shared<const RequestInfo>(std::move(info));
   call.info = command.request;
-  command.policy = bulk.whole;
   const Duration wait = wait_limit(operation.policy->in_progress, preferred_wait(request.headers));
   const bool async = prefers_async(request.headers);
   command.wait = async ? Duration::zero() : wait;
@@ -125,6 +126,19 @@ Task<> Proxy::guard_bulk(Call& call, Identity identity, std::string key, std::st
   if (caller->outcome()) co_return co_await answer(call, *caller->outcome(), nullptr);
   metrics_.claim(operation.metrics_index, ClaimOutcome::granted);
   co_await answer_accepted(call, caller->grant());
+}
+
+// The ttl may have been raised since the key was first used, but its items' records were made for the old
+// one: the key keeps the shorter.
+Task<std::shared_ptr<const Policy>> Proxy::policy_of_key(const Scope& scope,
+                                                         std::shared_ptr<const Policy> policy) {
+  const Result<Record> standing =
+      co_await store_call<Record>(worker_, [&](auto& reply) { return context_.store.lookup(scope, reply); });
+  // A store that cannot tell will not grant either.
+  if (!standing || standing->ttl >= policy->ttl) co_return policy;
+  Policy shorter = *policy;
+  shorter.ttl = standing->ttl;
+  co_return std::make_shared<const Policy>(std::move(shorter));
 }
 
 // The work goes on; here is where to ask for it.

@@ -63,6 +63,7 @@ class Proxy final : public http::Handler {
   Task<> pass_through(Call& call);
   Task<> guard(Call& call, std::optional<std::string> key);
   Task<> guard_bulk(Call& call, Identity identity, std::string key, std::string body);
+  Task<std::shared_ptr<const Policy>> policy_of_key(const Scope& scope, std::shared_ptr<const Policy> policy);
   Task<> answer_accepted(Call& call, const Grant& grant);
   Task<> run_without_key(Call& call, std::string body);
   // `work` is null where nothing of the upstream's answer is passed on but what is stored.

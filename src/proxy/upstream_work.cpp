@@ -1,5 +1,7 @@
 #include "proxy/upstream_work.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "base/failpoint.hpp"
 #include "net/worker.hpp"
@@ -37,7 +39,9 @@ Task<Result<Done>> UpstreamWork::prepare() {
 
 Task<Effect> UpstreamWork::execute(Grant grant) {
   ONCEWARD_ASSERT(head != nullptr);
-  began_ = Worker::recently();
+  // Asked anew: the upstream's time is its own, whatever this round of the loop has spent on others.
+  began_ = Worker::now();
+  if (began_ >= send_before) return send_nothing();
   hold_until_ = grant.hold_until;
   metrics_.in_progress.add();
   head->write(*text_, request_.body.size(), grant);
@@ -48,6 +52,11 @@ Task<Effect> UpstreamWork::execute(Grant grant) {
   if (sending.now() != Sent::ok) return send_and_receive(std::move(sending), deadline);
   if (fails_at(Failpoint::send_after)) return send_and_receive(Task<Sent>::ready(Sent::maybe_sent), deadline);
   return receive(deadline);
+}
+
+Task<Effect> UpstreamWork::send_nothing() {
+  lease_.release();
+  co_return NotSent{"the key is too old"};
 }
 
 // What could not be sent at once and whole.
@@ -106,6 +115,7 @@ Effect UpstreamWork::received(BodyStatus status) {
   response->body_omitted = has_more_;
   response->headers = has_more_ ? location_line(captured_.stored_lines) : std::move(captured_.stored_lines);
   if (!has_more_) response->body = std::move(body_);
+  if (captured_.ttl) captured_.ttl = std::max(*captured_.ttl, shortest_ttl);
   return Answer{std::move(response), captured_.outcome, captured_.ttl, std::move(result)};
 }
 

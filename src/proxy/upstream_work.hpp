@@ -54,12 +54,17 @@ class UpstreamWork final : public Work {
 
   // The caller's, while it waits; null otherwise.
   const HeadWriter* head = nullptr;
+  // From then on nothing is sent, though the claim was granted.
+  MonoTime send_before = MonoTime::max();
+  // An answer's own ttl is not taken if it is shorter.
+  Duration shortest_ttl{};
   // The client's end, for interim answers (1xx) while it is still there; null otherwise.
   http::Exchange* client = nullptr;
 
  private:
   using Sent = http::Sent;
 
+  Task<Effect> send_nothing();
   Task<Effect> send_and_receive(Task<Sent> sending, MonoTime deadline);
   Task<Effect> receive(MonoTime deadline);
   void take_head(const http::ResponseHead& answer);

@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import threading
+import time
 
 import pytest
 
@@ -168,6 +169,34 @@ def test_retried_for_longer_than_its_records_live_nothing_is_sent_twice(proxy, s
 
     last = states(eventually(last_answer, within=30, every=0.3))
     assert last["i1"] in ("succeeded", "expired") and last["i2"] == "expired"
+    assert service.effects()["1"] == 1
+
+
+def test_a_raised_ttl_sends_nothing_again(serve, service, key):
+    """The records of the items that are done were made for the old one."""
+    proxy = serve("file", [bulk_operation(ttl="4s")])
+    service.of_case["2"] = answer(503)
+    assert states(post(proxy, service, key, items(1, 2))) == {"i1": "succeeded", "i2": "retryable"}
+    proxy.config["operations"][0]["ttl"] = "1h"
+    proxy.write_config()
+    proxy.reload()
+
+    def last_answer():
+        response = post(proxy, service, key, items(1, 2))
+        return response if response.status == 200 else None
+
+    last = states(eventually(last_answer, within=30, every=0.3))
+    assert last["i1"] in ("succeeded", "expired") and last["i2"] == "expired"
+    assert service.effects()["1"] == 1
+
+
+def test_an_answer_cannot_shorten_how_long_an_item_is_remembered(proxy, service, key):
+    service.of_case["1"] = answer(200, [("Onceward-Ttl", "1")])
+    service.of_case["2"] = answer(503)
+    begun = time.monotonic()
+    while time.monotonic() < begun + 2.5:
+        assert states(post(proxy, service, key, items(1, 2))) == {"i1": "succeeded", "i2": "retryable"}
+        time.sleep(0.5)
     assert service.effects()["1"] == 1
 
 

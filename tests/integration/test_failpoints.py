@@ -45,6 +45,15 @@ def test_a_plan_that_makes_no_sense_stops_the_start(serve, plan, complaint):
     assert "ended with 2:" in str(refusal.value) and complaint in str(refusal.value)
 
 
+# -- a worker that is busy --------------------------------------------------------------------------------
+
+
+@needs_failpoints
+def test_the_upstream_has_its_time_however_long_the_worker_was_busy_before(serve, upstream, key):
+    proxy = serve("memory", to={"url": upstream.url, "timeout": "2s"}, env=arm("claim.after:sleep=2500"))
+    expect.first_answer(proxy.post(key=key))
+
+
 # -- before the claim ----------------------------------------------------------------------------------
 
 
