@@ -53,6 +53,12 @@ set_target_properties(onceward_shared PROPERTIES VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/onceward.map)
 set_target_properties(onceward_static PROPERTIES EXPORT_NAME onceward)
 
+if(ONCEWARD_LTO)
+  # The bitcode is of use to this compiler only.
+  add_custom_command(TARGET onceward_static POST_BUILD
+    COMMAND ${CMAKE_OBJCOPY} --remove-section=.llvm.lto $<TARGET_FILE:onceward_static> VERBATIM)
+endif()
+
 # What a consumer of the static library has to find, in CMake's and in pkg-config's words.
 set(ONCEWARD_FIND "")
 set(ONCEWARD_PC_REQUIRES "")

@@ -15,12 +15,21 @@ onceward_precompiled(onceward_test_headers ${standard_headers} <gmock/gmock.h> <
 target_link_libraries(onceward_test_headers PRIVATE GTest::gmock GTest::gtest)
 target_compile_options(onceward_test_headers PRIVATE -fPIE -O0)
 
-# onceward_module(NAME DIR folder DEPS targets... [EXCEPT folder])
+# With ONCEWARD_LTO, HOT modules carry their code twice: compiled, for test programs and for the library that is
+# installed, which any linker must be able to read, and as bitcode for the programs that are optimised as a whole.
+set(hot_options -flto=thin -ffat-lto-objects)
+function(onceward_optimise_whole TARGET)
+  if(ONCEWARD_LTO)
+    target_link_options(${TARGET} PRIVATE ${hot_options} -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+  endif()
+endfunction()
+
+# onceward_module(NAME [HOT] DIR folder DEPS targets... [EXCEPT folder])
 # A static library of the folder's .cpp files (onceward_NAME) and, of the *_test.cpp files beside
 # them, one test program (NAME_tests). A folder without sources becomes an interface target. EXCEPT leaves a folder
-# inside it to another module.
+# inside it to another module. HOT: a request passes through it.
 function(onceward_module NAME)
-  cmake_parse_arguments(ARG "" "DIR;EXCEPT" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "DIR;EXCEPT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/*.cpp)
   if(ARG_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "/${ARG_EXCEPT}/")
@@ -31,6 +40,9 @@ function(onceward_module NAME)
   if(sources)
     add_library(onceward_${NAME} STATIC ${sources})
     target_precompile_headers(onceward_${NAME} REUSE_FROM onceward_module_headers)
+    if(ONCEWARD_LTO AND ARG_HOT)
+      target_compile_options(onceward_${NAME} PRIVATE ${hot_options})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(onceward_${NAME} INTERFACE)
