@@ -44,7 +44,11 @@ int FileOps::fdatasync(int file) { return or_errno(::fdatasync(file)); }
 
 int FileOps::write_back(int file, std::uint64_t offset, std::uint64_t bytes) {
   constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  return or_errno(::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(bytes), all));
+  const int result =
+      or_errno(::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(bytes), all));
+  // It only sets the pace. Where it is not to be had (a sandbox, some file systems), the sync that follows
+  // does it all.
+  return result == -EIO || result == -ENOSPC || result == -EDQUOT ? result : 0;
 }
 
 int FileOps::fallocate(int file, std::uint64_t bytes) {

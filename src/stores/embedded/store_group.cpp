@@ -1,6 +1,7 @@
 // A segment begins with a filter of its own. When there are many, the supply's thread builds one table for a
 // run of them from their index files, a segment at a time, so that a spare is never late because of it.
 #include <algorithm>
+#include <new>
 
 #include "stores/embedded/scanned_index.hpp"
 #include "stores/embedded/store_impl.hpp"
@@ -12,8 +13,12 @@ void StoreImpl::group_segments() {
   if (!grouping_) {
     std::optional<SealedList::Run> run = sealed_list()->to_be_grouped();
     if (!run) return;
-    auto table = std::make_shared<SegmentTable>(run->entries());
-    grouping_ = Grouping{std::move(*run), std::move(table)};
+    try {
+      auto table = std::make_shared<SegmentTable>(run->entries());
+      grouping_ = Grouping{std::move(*run), std::move(table)};
+    } catch (const std::bad_alloc&) {
+      return;  // there is no memory for it now; the filters do
+    }
   }
   if (grouping_->next < grouping_->run.segments.size()) {
     const std::size_t number = grouping_->next++;
