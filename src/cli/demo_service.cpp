@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "core/json_slice.hpp"
+
 namespace onceward::cli {
 namespace {
 
@@ -11,11 +13,12 @@ constexpr std::size_t body_bytes_max = 64 * 1024;
 constexpr std::size_t listed_max = 100;
 constexpr std::string_view json_lines = "Content-Type: application/json\r\n";
 
-// The amount as text, so that the order shows what was asked for and not what a double makes of it.
-std::optional<std::string> amount_of(const json::object& body) {
+// The amount as it was written, so that the order shows what was asked for and not what a double makes of it.
+std::optional<std::string> amount_of(const json::object& body, std::string_view text) {
   const json::value* amount = body.if_contains("amount");
   if (!amount || !amount->is_number()) return std::nullopt;
-  return json::serialize(*amount);
+  const Result<std::string_view> written = json_slice(text, "/amount");
+  return written ? std::string(*written) : json::serialize(*amount);
 }
 
 std::string order_json(const std::string& id, const std::string& customer, const std::string& amount) {
@@ -46,7 +49,7 @@ Task<> DemoService::create(http::Exchange& exchange) {
   const json::value body = json::parse(text, error);
   const json::value* customer =
       !error && body.is_object() ? body.get_object().if_contains("customerId") : nullptr;
-  const std::optional<std::string> amount = customer ? amount_of(body.get_object()) : std::nullopt;
+  const std::optional<std::string> amount = customer ? amount_of(body.get_object(), text) : std::nullopt;
   if (!customer || !customer->is_string() || !amount) {
     (void)co_await exchange.respond(400, json_lines,
                                     "{\"error\":\"customerId (string) and amount (number) are needed\"}");
