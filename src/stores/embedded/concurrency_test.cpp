@@ -106,6 +106,43 @@ TEST_F(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
   }
 }
 
+// Nearly all that it holds is past its time, and it is the only one: it is given up as soon as it is sealed.
+TEST_F(ConcurrencyTest, WhatLivesOutlivesASegmentThatIsPurgedWhileItIsSealed) {
+  options_.segment_bytes = 16 << 10;
+  open();
+  constexpr int threads = 3;
+  constexpr int pairs = 500;
+  const auto lives = [](int i) { return i % 10 == 0; };
+  const auto key_of = [](int t, int i) { return std::to_string(t) + "/" + std::to_string(i); };
+  std::atomic<bool> done{false};
+  {
+    std::jthread house([&] {
+      Caller caller(*store_);
+      while (!done) caller.purge_all();
+    });
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        Caller caller(*store_);
+        for (int i = 0; i < pairs; ++i) {
+          const Result<ClaimReply> mine = caller.claim(request(key_of(t, i)));
+          ASSERT_TRUE(mine && mine->granted);
+          ASSERT_TRUE(
+              caller.complete(mine->record, std::string(1000, 'x'), lives(i) ? Duration(1000h) : 1ms));
+          clock_.advance(1ms);
+        }
+      });
+    }
+    workers.clear();
+    done = true;
+  }
+  for (int t = 0; t < threads; ++t) {
+    for (int i = 0; i < pairs; ++i) {
+      if (lives(i)) ASSERT_EQ(body_of(key_of(t, i)).size(), 1000u) << t << " " << i;
+    }
+  }
+}
+
 TEST_F(ConcurrencyTest, VerbsThatWaitForOneWriteAreAllAnswered) {
   open();
   constexpr int threads = 6;

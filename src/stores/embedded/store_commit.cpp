@@ -188,6 +188,13 @@ std::shared_ptr<const SealedList> StoreImpl::sealed_list() const {
   return shards_.front().sealed;
 }
 
+// One that every shard has. While a segment is being sealed some shards have it in the list and others still
+// in memory; whoever gave it up then would take its records there for newer ones that need no copy.
+std::shared_ptr<const SealedList> StoreImpl::installed_list() {
+  const std::lock_guard change(list_mutex_);
+  return sealed_list();
+}
+
 void StoreImpl::install(std::shared_ptr<const SealedList> list) {
   const std::shared_ptr<const SealedList> old =
       sealed_list();  // what goes with it is freed outside the locks

@@ -143,6 +143,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
                    WriteGroup& group);
   StoreStats stats_now();
   std::shared_ptr<const SealedList> sealed_list() const;
+  std::shared_ptr<const SealedList> installed_list();
   void install(std::shared_ptr<const SealedList> list);
 
   FileOps& ops_;

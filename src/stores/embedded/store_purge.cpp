@@ -217,7 +217,7 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
   if (!cursor) return not_ours();
   PurgeReply reply;
   reply.cursor = "r";
-  const std::shared_ptr<const SealedList> list = sealed_list();
+  const std::shared_ptr<const SealedList> list = installed_list();
   if (list->empty()) return purge_recent(request, now);
   const SealedPtr oldest = list->oldest();
   if (cursor->segment != oldest->segment->id()) cursor = OldestCursor{oldest->segment->id(), 0, 0};
