@@ -10,31 +10,32 @@
 namespace onceward::embedded {
 namespace {
 
-// A live store unlinks segments while they are being looked at; then the look begins anew.
+// Who has the store open unlinks segments while they are looked at, and what is being written may be seen
+// half: a moment later it is whole, while damage is still there. So what looks wrong is looked at again.
 constexpr int attempts = 5;
 
-template <class Look>
-auto look_again(Look look) {
+template <class Look, class LooksWrong>
+auto look_again(Look look, LooksWrong looks_wrong) {
   auto result = look();
-  for (int i = 1; i < attempts && !result && result.error().code == Errc::not_found; ++i) result = look();
+  for (int i = 1; i < attempts && looks_wrong(result); ++i) result = look();
   return result;
 }
 
-struct Opened {
+struct Front {
   SegmentReport report;
   SegmentHeader header;
+};
+
+struct Opened : Front {
   File file;
 };
 
-Result<Opened> open_segment(FileOps& ops, const std::string& folder, SegmentId id) {
-  Result<File> file = File::open(ops, segment_path(folder, id), O_RDONLY);
-  if (!file) return file.error();
+Result<Front> read_front(FileOps& ops, const std::string& folder, SegmentId id, const File& file) {
   std::string bytes(segment_header_bytes, '\0');
-  if (const Result<std::size_t> got = file->read_some(bytes.data(), bytes.size(), 0); !got)
-    return got.error();
+  if (const Result<std::size_t> got = file.read_some(bytes.data(), bytes.size(), 0); !got) return got.error();
   SegmentReport report;
   report.id = id;
-  if (const Result<std::uint64_t> size = file->size()) report.file_bytes = *size;
+  if (const Result<std::uint64_t> size = file.size()) report.file_bytes = *size;
   std::optional<SegmentHeader> header = decode_segment_header(bytes);
   if (!header || header->id != id) {
     report.lost = "the segment's header is damaged";
@@ -49,7 +50,15 @@ Result<Opened> open_segment(FileOps& ops, const std::string& folder, SegmentId i
     report.entries = index->summary().entries;
     report.removals = index->summary().removals;
   }
-  return Opened{std::move(report), *header, std::move(*file)};
+  return Front{std::move(report), *header};
+}
+
+Result<Opened> open_segment(FileOps& ops, const std::string& folder, SegmentId id) {
+  Result<File> file = File::open(ops, segment_path(folder, id), O_RDONLY);
+  if (!file) return file.error();
+  Result<Front> front = read_front(ops, folder, id, *file);
+  if (!front) return front.error();
+  return Opened{std::move(*front), std::move(*file)};
 }
 
 Result<std::vector<Opened>> open_all(FileOps& ops, const std::string& folder) {
@@ -93,12 +102,15 @@ void count_entry(SegmentReport& report, const Record& record) {
   }
 }
 
-Result<Done> verify_segment(Opened& opened, std::uint64_t trusted_end) {
+Result<SegmentReport> verify_once(FileOps& ops, const std::string& folder, const Opened& opened,
+                                  std::uint64_t trusted_end) {
+  Result<Front> front = read_front(ops, folder, opened.header.id, opened.file);
+  if (!front) return front.error();
   const Result<std::string> bytes = read_all(opened.file);
   if (!bytes) return bytes.error();
-  SegmentReport& report = opened.report;
+  SegmentReport& report = front->report;
   report.entries = report.removals = 0;
-  const Result<ScanResult> scan = scan_segment(*bytes, opened.header, trusted_end, [&](ScannedEntry&& entry) {
+  const Result<ScanResult> scan = scan_segment(*bytes, front->header, trusted_end, [&](ScannedEntry&& entry) {
     ++report.entries;
     if (entry.damaged || entry.kind == EntryKind::damage) {
       report.damaged_at.push_back(entry.offset);
@@ -110,11 +122,19 @@ Result<Done> verify_segment(Opened& opened, std::uint64_t trusted_end) {
   });
   if (!scan) {
     report.lost = scan.error().message;
-    return Done{};
+    return report;
   }
   report.data_bytes = scan->end;
   report.torn = scan->torn;
-  return Done{};
+  return report;
+}
+
+Result<SegmentReport> verify_segment(FileOps& ops, const std::string& folder, const Opened& opened,
+                                     std::uint64_t trusted_end) {
+  return look_again([&] { return verify_once(ops, folder, opened, trusted_end); },
+                    [](const Result<SegmentReport>& report) {
+                      return report && (!report->lost.empty() || !report->damaged_at.empty() || report->torn);
+                    });
 }
 
 std::vector<SegmentReport> reports_of(std::vector<Opened>& all) {
@@ -133,7 +153,7 @@ Result<bool> has_damaged_marker(FileOps& ops, const std::string& folder) {
 }
 
 Result<std::vector<SegmentReport>> inspect_folder(FileOps& ops, const std::string& folder) {
-  Result<std::vector<Opened>> all = look_again([&] { return open_all(ops, folder); });
+  Result<std::vector<Opened>> all = open_all(ops, folder);
   if (!all) return all.error();
   return reports_of(*all);
 }
@@ -141,7 +161,7 @@ Result<std::vector<SegmentReport>> inspect_folder(FileOps& ops, const std::strin
 Result<std::vector<SegmentReport>> verify_folder(
     FileOps& ops, const std::string& folder,
     const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
-  Result<std::vector<Opened>> all = look_again([&] { return open_all(ops, folder); });
+  Result<std::vector<Opened>> all = open_all(ops, folder);
   if (!all) return all.error();
   std::uint64_t total = 0;
   for (const Opened& one : *all) total += one.report.file_bytes;
@@ -150,10 +170,12 @@ Result<std::vector<SegmentReport>> verify_folder(
     Opened& one = (*all)[i];
     const bool has_next = i + 1 < all->size() && (*all)[i + 1].report.lost.empty();
     const SegmentHeader next = has_next ? (*all)[i + 1].header : SegmentHeader{};
-    if (has_next && next.previous_id != one.header.id)
-      one.report.lost = "the segment after this one is missing";
     const std::uint64_t trusted_end = next.previous_id == one.header.id ? next.previous_end : 0;
-    if (Result<Done> verified = verify_segment(one, trusted_end); !verified) return verified.error();
+    Result<SegmentReport> verified = verify_segment(ops, folder, one, trusted_end);
+    if (!verified) return verified.error();
+    one.report = std::move(*verified);
+    if (has_next && next.previous_id != one.header.id && one.report.lost.empty())
+      one.report.lost = "the segment after this one is missing";
     check_index(ops, folder, one.report);
     done += one.report.file_bytes;
     progress(done, total);
@@ -163,7 +185,11 @@ Result<std::vector<SegmentReport>> verify_folder(
 
 Result<FolderStats> folder_stats(FileOps& ops, const std::string& folder) {
   if (const Result<bool> damaged = has_damaged_marker(ops, folder); !damaged) return damaged.error();
-  const Result<Recovered> found = look_again([&] { return recover(ops, folder, false); });
+  const Result<Recovered> found =
+      look_again([&] { return recover(ops, folder, false); },
+                 [](const Result<Recovered>& seen) {
+                   return seen ? seen->damaged > 0 : seen.error().code != Errc::refused;
+                 });
   if (!found) return found.error();
   FolderStats stats;
   stats.records = found->records;

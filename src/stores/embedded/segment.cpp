@@ -70,7 +70,11 @@ Result<Entry> read_entry(const Segment& segment, std::uint32_t offset, std::uint
 Result<std::string> read_all(const File& file) {
   const Result<std::uint64_t> size = file.size();
   if (!size) return size.error();
-  return file.read(static_cast<std::size_t>(*size), 0);
+  std::string bytes(static_cast<std::size_t>(*size), '\0');
+  const Result<std::size_t> got = file.read_some(bytes.data(), bytes.size(), 0);
+  if (!got) return got.error();
+  bytes.resize(*got);
+  return bytes;
 }
 
 }  // namespace onceward::embedded

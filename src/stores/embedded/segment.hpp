@@ -48,7 +48,7 @@ using Entry = std::variant<Record, Removed>;
 Result<Entry> read_entry(const Segment& segment, std::uint32_t offset, std::uint32_t payload_bytes,
                          std::uint64_t prefix);
 
-// The whole file, for a scan.
+// The whole file, for a scan. Room at its end may be given back meanwhile, by sealing it.
 Result<std::string> read_all(const File& file);
 
 }  // namespace onceward::embedded
