@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t batch_bytes_max = 4 << 20;
 constexpr auto retry_every = std::chrono::milliseconds(100);
-constexpr auto gather_at_most = std::chrono::microseconds(40);
 
 }  // namespace
 
@@ -77,8 +76,9 @@ void LogWriter::loop() {
     if (!queue_.empty()) {
       gather();
       const WriteQueue::Taken taken = queue_.take();
-      last_taken_ = taken.count;
+      const auto started = std::chrono::steady_clock::now();
       commit(taken.first);
+      gathering_.wrote(taken.count, queue_.count(), std::chrono::steady_clock::now() - started);
       continue;
     }
     if (closing_) break;
@@ -88,13 +88,14 @@ void LogWriter::loop() {
   if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
 }
 
-// The workers that the last batch woke are writing again one after the other; the first of them should not
-// have a sync to itself. Only when there was a crowd, and for a fraction of a sync's time.
+// The wait is too short to sleep, and a yield on a busy machine may last as long as forty syncs.
 void LogWriter::gather() {
-  if (queue_.count() * 2 >= last_taken_) return;
-  const auto until = std::chrono::steady_clock::now() + gather_at_most;
-  while (queue_.count() * 2 < last_taken_ && std::chrono::steady_clock::now() < until)
-    std::this_thread::yield();
+  const Gathering::Wait wait = gathering_.next(queue_.count());
+  if (wait.at_most == Gathering::Duration::zero()) return;
+  const auto until = std::chrono::steady_clock::now() + wait.at_most;
+  while (queue_.count() < wait.wanted && std::chrono::steady_clock::now() < until) {
+  }
+  gathering_.waited(queue_.count() < wait.wanted);
 }
 
 std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }

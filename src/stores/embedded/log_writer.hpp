@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "stores/embedded/gathering.hpp"
 #include "stores/embedded/segment_supply.hpp"
 #include "stores/embedded/write_queue.hpp"
 
@@ -95,7 +96,7 @@ class LogWriter {
   Timestamp written_at_{};
   std::string buffer_;
   std::optional<Error> stopped_;
-  std::size_t last_taken_ = 0;
+  Gathering gathering_;
 
   std::atomic<std::int64_t> removed_unwritten_{0};
   std::atomic<std::uint64_t> records_;
