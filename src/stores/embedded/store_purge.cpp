@@ -259,7 +259,7 @@ Result<PurgeReply> StoreImpl::purge_oldest(const PurgeRequest& request, Timestam
 Result<PurgeReply> StoreImpl::count_gone(const SealedPtr& oldest, std::size_t blocks) {
   if (counting_.segment != oldest->segment->id()) counting_ = {oldest->segment->id(), 0, 0};
   const std::size_t end = std::min<std::size_t>(oldest->index.blocks(), counting_.block + blocks);
-  std::shared_ptr<const SealedList> list = sealed_list();
+  std::shared_ptr<const SealedList> list = installed_list();
   IndexReader index(*oldest);
   for (; counting_.block < end; ++counting_.block) {
     const Result<std::vector<IndexEntry>> entries = index.block(counting_.block);
@@ -369,6 +369,8 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, Record record) {
   }
   if (shard.stopped || shard.writes.contains(scope)) return false;
   for (const Recent& recent : shard.recents) {
+    // Still in memory too, the segment would pass for newer than itself, and its records would go with it.
+    ONCEWARD_ASSERT(recent.segment != cleaning.sealed.segment);
     if (recent.slots.contains(scope)) return true;
   }
   auto write = std::make_unique<Write>();
