@@ -91,11 +91,11 @@ void Worker::Loop::run_posted() {
 
 void Worker::Loop::dispatch(int count) {
   fetched_ = count;
-  for (int i = 0; i < count; ++i) {
-    const epoll_event& event = events_[static_cast<std::size_t>(i)];
+  for (told_ = 0; told_ < fetched_;) {
+    const epoll_event& event = events_[static_cast<std::size_t>(told_++)];
     if (event.data.ptr) static_cast<Watch*>(event.data.ptr)->on_event(event.events);
   }
-  fetched_ = 0;
+  told_ = fetched_ = 0;
 }
 
 int Worker::Loop::timeout_ms() const {

@@ -30,6 +30,7 @@ struct Worker::Loop {
   void watch(int fd, Watch& watch);
   // Before the watch dies: events of it that were already fetched are forgotten.
   void forget(Watch& watch);
+  bool has_news() const { return told_ < fetched_; }  // which somebody has not been told yet
 
   void push(Completion* first);
   void wake() const;
@@ -51,6 +52,7 @@ struct Worker::Loop {
   std::atomic<std::thread::id> owner_{};
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;
+  int told_ = 0;  // of those fetched
 };
 
 }  // namespace onceward::net

@@ -2,12 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/await.hpp"
+#include "net/pass_end.hpp"
+#include "net/stream.hpp"
 #include "net/testing.hpp"
 #include "net/wait_list.hpp"
 
@@ -53,6 +61,45 @@ TEST(Worker, KnowsTheTimeOfItsLastLookWithoutAsking) {
   });
   worker.run([&] { EXPECT_GT(Worker::recently(), first); });
   EXPECT_GE(first, before);
+}
+
+Task<> hear_then_go_on(Stream& stream, std::string name, std::vector<std::string>& seen,
+                       std::promise<void>& both_done) {
+  co_await stream.readable(MonoTime::max());
+  seen.push_back(name + " hears");
+  co_await PassEnd(stream.worker());
+  seen.push_back(name + " goes on");
+  if (seen.size() == 4) both_done.set_value();
+}
+
+TEST(Worker, LetsAllHearWhatItFoundBeforeTheFirstGoesOn) {
+  WorkerThread worker;
+  std::array<int, 2> one{}, other{};
+  for (auto* pair : {&one, &other})
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair->data()), 0);
+  std::unique_ptr<Stream> first, second;
+  std::vector<std::string> seen;
+  std::promise<void> both_done;
+  worker.run([&] {
+    first = std::make_unique<Stream>(*worker, one[0]);
+    second = std::make_unique<Stream>(*worker, other[0]);
+    spawn(hear_then_go_on(*first, "the first", seen, both_done));
+    spawn(hear_then_go_on(*second, "the second", seen, both_done));
+  });
+  worker.run([&] {  // both while the loop is here: its next look finds them together
+    ASSERT_EQ(::write(one[1], "x", 1), 1);
+    ASSERT_EQ(::write(other[1], "x", 1), 1);
+  });
+  both_done.get_future().get();
+  worker.run([&] {
+    first.reset();
+    second.reset();
+  });
+  for (const int fd : {one[1], other[1]}) ::close(fd);
+  // Nobody was left to wait for when the second had heard.
+  const std::vector<std::string> in_order = {"the first hears", "the second hears", "the second goes on",
+                                             "the first goes on"};
+  EXPECT_EQ(seen, in_order);
 }
 
 TEST(Worker, LosesNothingThatManyThreadsPost) {

@@ -285,10 +285,13 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   const ForwardedHead head(call, context_.random, context_.store.serves_transactions());
   work->head = &head;
   work->client = &exchange;
+  // Not between claim and sending: an idle connection is looked at right before it is used.
+  co_await exchange.after_others();
   Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
   work->client = nullptr;
   work->head = nullptr;
   call.upstream_took = work->took();
+  co_await exchange.after_others();
   co_await answer(call, outcome, work.get());
 }
 
