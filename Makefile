@@ -25,10 +25,10 @@ test: ## build and run everything that is checked on every change
 	@scripts/install-deps build test browser
 	@scripts/test
 
-test-quick: ## unit tests and conformance only, in the release build
+test-quick: ## unit tests and conformance only, with the sanitizers
 	@scripts/install-deps build test
-	@scripts/build release all
-	@ctest --test-dir build/release --output-on-failure -LE 'slow|integration'
+	@scripts/build dev all
+	@ctest --test-dir build/dev --output-on-failure --no-tests=error -j2 -LE slow
 
 test-tsan: ## unit, conformance and integration tests under ThreadSanitizer
 	@scripts/install-deps build test

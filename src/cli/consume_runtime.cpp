@@ -67,7 +67,8 @@ Result<Done> check_consumers(const Config& config) {
 ConsumeRuntime::ConsumeRuntime(const Config& config, Log& log)
     : config_(config), log_(log), metrics_(consumer_names(config), 1) {}
 
-ConsumeRuntime::~ConsumeRuntime() = default;
+// First the thread: the connections and timers that go with the rest are on its worker.
+ConsumeRuntime::~ConsumeRuntime() { lane_.end(); }
 
 Result<Done> ConsumeRuntime::start() {
   if (config_.consumers.empty()) return no_consumers;

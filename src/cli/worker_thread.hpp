@@ -18,7 +18,9 @@ struct WorkerThread {
   void run() {
     thread = std::thread([this] { worker.run(); });
   }
-  ~WorkerThread() {
+  ~WorkerThread() { end(); }
+  // What is on the worker is the caller's from then on.
+  void end() {
     worker.stop();
     if (thread.joinable()) thread.join();
   }
