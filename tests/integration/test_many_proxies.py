@@ -12,8 +12,7 @@ import pytest
 from support import expect, shared_stores
 from support.behaviours import Hold
 from support.client import Connection
-from support.failpoints import compiled_in
-from support.onceward import request_bytes
+from support.onceward import has_sanitizer, request_bytes
 from support.waiting import PATIENCE, eventually
 from support.wire import Closed
 from support.zoo import WAIT_LONG, WAIT_NOT, operation
@@ -21,8 +20,8 @@ from support.zoo import WAIT_LONG, WAIT_NOT, operation
 OPERATIONS = [operation("/wait", in_progress=WAIT_LONG),
               operation("/reject", in_progress=WAIT_NOT),
               operation("/short-lease", lease="2s", in_progress=WAIT_NOT)]
-# The instrumented build has the same code to run and several times the work for it.
-KEYS = 200 if compiled_in() else 2000
+# An instrumented build has the same code to run and several times the work for it.
+KEYS = 200 if has_sanitizer() else 2000
 RACERS = 6
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
@@ -69,7 +68,7 @@ def test_keys_raced_over_several_proxies_have_one_effect_each(proxies, upstream,
     race(proxies(count), upstream, KEYS if count == 3 else KEYS // 4)
 
 
-@pytest.mark.skipif(compiled_in(), reason="a sanitizer and a faked clock cannot both be loaded first")
+@pytest.mark.skipif(has_sanitizer(), reason="a sanitizer and a faked clock cannot both be loaded first")
 @pytest.mark.skipif(not os.path.exists(FAKETIME), reason="libfaketime is not installed")
 def test_clocks_that_differ_by_minutes_change_nothing(serve, shared, upstream, key):
     skewed = [serve(shared.url, OPERATIONS, env={"LD_PRELOAD": FAKETIME, "FAKETIME": offset,

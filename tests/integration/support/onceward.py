@@ -1,5 +1,6 @@
 """One `onceward serve` process: writes its config, starts it, talks to it, ends it in every way there is."""
 
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +22,13 @@ SANITIZER = re.compile(r"(AddressSanitizer|ThreadSanitizer|LeakSanitizer|MemoryS
 
 def binary():
     return os.environ.get("ONCEWARD_BINARY", str(ROOT / "build/release/onceward"))
+
+
+@functools.cache
+def has_sanitizer():
+    """Whether the program brings a runtime that wants to be loaded first."""
+    code = pathlib.Path(binary()).read_bytes()
+    return b"__asan_init" in code or b"__tsan_init" in code
 
 
 def environment(extra=None):
