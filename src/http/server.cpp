@@ -37,11 +37,11 @@ int open_socket(const net::SocketAddress& address, bool share) {
 }
 
 // SO_REUSEPORT would quietly share the port with another program of the same user, so whether it is
-// taken is asked without it first.
+// taken is asked without it first. Not by listening: whoever connected to that would be cut off.
 Result<Done> check_free(const net::SocketAddress& address) {
   const int fd = open_socket(address, false);
   if (fd < 0) return system_error(net::host_port_text(address));
-  const bool free = ::bind(fd, address.get(), address.bytes) == 0 && ::listen(fd, 1) == 0;
+  const bool free = ::bind(fd, address.get(), address.bytes) == 0;
   const Error error = free ? Error{} : system_error(net::host_port_text(address));
   ::close(fd);
   if (!free) return error;

@@ -220,3 +220,19 @@ def test_a_second_signal_does_not_lose_what_the_first_was_draining(serve, upstre
     hold.release()
     expect.first_answer(first.result())
     assert proxy.ended_with() == 0
+
+
+def test_who_connects_while_it_starts_is_refused_or_answered_never_cut_off(serve):
+    proxy = serve()
+    for _ in range(60):
+        proxy.stop()
+        proxy.spawn()
+        for port in (proxy.port, proxy.api_port):
+            while True:
+                try:
+                    connection = Connection(port)
+                except ConnectionRefusedError:
+                    continue
+                break
+            assert connection.send(request_bytes("GET", "/healthz")).read("GET").status in (200, 201)
+            connection.close()
