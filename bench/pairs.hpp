@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,10 @@ class Worker final : public Executor {
   }
   void arm(Timer&, MonoTime) override { std::abort(); }
   void cancel(Timer&) override {}
+  bool can_defer() const override { return std::this_thread::get_id() == owner_; }
+  void defer(Deferred& deferred) override { deferred_.add(deferred); }
   void run_some() {
+    deferred_.run();
     Completion* list = nullptr;
     {
       std::unique_lock lock(mutex_);
@@ -52,6 +56,8 @@ class Worker final : public Executor {
   std::condition_variable wake_;
   Completion* first_ = nullptr;
   Completion* last_ = nullptr;
+  const std::thread::id owner_ = std::this_thread::get_id();
+  DeferredList deferred_;
 };
 
 // Pairs to be done: so many, or until a moment. Sums over several rounds.

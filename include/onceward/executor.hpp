@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace onceward {
 
@@ -45,6 +46,32 @@ struct Timer {
   bool armed() const { return heap_slot != npos; }
 };
 
+// Something that is to be called once on an executor's thread after everything that is ready. Owned by
+// whoever defers it; it must have run before it is destroyed.
+struct Deferred {
+  Deferred* next = nullptr;
+  void (*run)(Deferred*) = nullptr;
+  bool pending = false;
+};
+
+// What an executor that can defer needs to do so; its own thread only.
+class DeferredList {
+ public:
+  void add(Deferred& deferred) {
+    if (!std::exchange(deferred.pending, true)) deferred.next = std::exchange(first_, &deferred);
+  }
+  void run() {
+    while (first_) {
+      Deferred* const current = std::exchange(first_, first_->next);
+      current->pending = false;
+      current->run(current);
+    }
+  }
+
+ private:
+  Deferred* first_ = nullptr;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -53,6 +80,10 @@ class Executor {
   // Only on this executor's thread.
   virtual void arm(Timer& timer, MonoTime at) = 0;  // re-arming moves it
   virtual void cancel(Timer& timer) = 0;            // harmless when not armed
+  // Only where can_defer() says so: on this executor's thread, if it knows when it is about to wait. Runs it
+  // when what is ready has run, before the thread looks for more; once, however often it is asked for.
+  virtual bool can_defer() const { return false; }
+  virtual void defer(Deferred&) {}
 };
 
 }  // namespace onceward

@@ -23,6 +23,8 @@ class Worker final : public Executor {
   void post(Completion* first) override;
   void arm(Timer& timer, MonoTime at) override;
   void cancel(Timer& timer) override;
+  bool can_defer() const override;
+  void defer(Deferred& deferred) override;
 
   // Any thread: runs the job on the worker's thread. For starting and stopping things, not for requests.
   void call(std::function<void()> job);

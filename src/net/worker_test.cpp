@@ -102,6 +102,38 @@ TEST(Worker, LetsAllHearWhatItFoundBeforeTheFirstGoesOn) {
   EXPECT_EQ(seen, in_order);
 }
 
+struct Noted : Deferred {
+  explicit Noted(std::vector<std::string>& where) : seen(where) {
+    run = [](Deferred* self) { static_cast<Noted*>(self)->seen.emplace_back("deferred"); };
+  }
+  std::vector<std::string>& seen;
+};
+
+TEST(Worker, RunsWhatIsDeferredOnceAndAfterAllThatIsReady) {
+  WorkerThread worker;
+  std::vector<std::string> seen;
+  Noted noted(seen);
+  worker.run([&] {
+    (*worker).call([&] { seen.emplace_back("the next round"); });
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE((*worker).can_defer());
+      (*worker).defer(noted);
+    }
+    seen.emplace_back("this round");
+  });
+  worker.run([] {});
+  EXPECT_EQ(seen, (std::vector<std::string>{"this round", "deferred", "the next round"}));
+  worker.run([&] { (*worker).defer(noted); });
+  worker.run([] {});
+  EXPECT_EQ(seen.size(), 4u) << "it can be deferred again";
+}
+
+TEST(Worker, DefersOnItsOwnThreadOnly) {
+  WorkerThread worker;
+  EXPECT_FALSE((*worker).can_defer());
+  worker.run([&] { EXPECT_TRUE((*worker).can_defer()); });
+}
+
 TEST(Worker, LosesNothingThatManyThreadsPost) {
   WorkerThread worker;
   int count = 0;

@@ -40,7 +40,11 @@ void LogWriter::close() {
 }
 
 void LogWriter::submit(Write* write) {
-  queue_.push(write);
+  if (!rounds_.add(write)) hand_over(write, write);
+}
+
+void LogWriter::hand_over(Write* newest, Write* oldest) {
+  queue_.push(newest, oldest);
   // One that finds the writer awake need not wake it: it looks into the queue before it sleeps.
   if (idle_.load() && idle_.exchange(false)) wake();
 }
@@ -74,11 +78,7 @@ void LogWriter::sleep() {
 void LogWriter::loop() {
   for (;;) {
     if (!queue_.empty()) {
-      gather();
-      const WriteQueue::Taken taken = queue_.take();
-      const auto started = std::chrono::steady_clock::now();
-      commit(taken.first);
-      gathering_.wrote(taken.count, queue_.count(), std::chrono::steady_clock::now() - started);
+      commit(queue_.take());
       continue;
     }
     if (closing_) break;
@@ -86,16 +86,6 @@ void LogWriter::loop() {
     if (stopped_ && queue_.empty() && !closing_) try_resume();
   }
   if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
-}
-
-// The wait is too short to sleep, and a yield on a busy machine may last as long as forty syncs.
-void LogWriter::gather() {
-  const Gathering::Wait wait = gathering_.next(queue_.count());
-  if (wait.at_most == Gathering::Duration::zero()) return;
-  const auto until = std::chrono::steady_clock::now() + wait.at_most;
-  while (queue_.count() < wait.wanted && std::chrono::steady_clock::now() < until) {
-  }
-  gathering_.waited(queue_.count() < wait.wanted);
 }
 
 std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }

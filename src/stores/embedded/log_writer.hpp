@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-#include "stores/embedded/gathering.hpp"
+#include "stores/embedded/rounds.hpp"
 #include "stores/embedded/segment_supply.hpp"
 #include "stores/embedded/write_queue.hpp"
 
@@ -28,7 +28,7 @@ struct LogPosition {
   std::uint64_t records = 0;
 };
 
-class LogWriter {
+class LogWriter final : Rounds::Client {
  public:
   class Client {
    public:
@@ -70,7 +70,7 @@ class LogWriter {
 
  private:
   void loop();
-  void gather();
+  void hand_over(Write* newest, Write* oldest) override;
   void sleep();
   void wake();
   void commit(Write* list);
@@ -96,7 +96,6 @@ class LogWriter {
   Timestamp written_at_{};
   std::string buffer_;
   std::optional<Error> stopped_;
-  Gathering gathering_;
 
   std::atomic<std::int64_t> removed_unwritten_{0};
   std::atomic<std::uint64_t> records_;
@@ -104,6 +103,7 @@ class LogWriter {
   std::atomic<std::uint64_t> bytes_written_{0};
   std::atomic<std::uint64_t> sequence_shown_{0};
 
+  Rounds rounds_{*this};
   WriteQueue queue_;
   std::atomic<bool> idle_ = false;  // the writer sleeps, or is about to: whoever clears it wakes it
   std::atomic<bool> closing_ = false;

@@ -1,0 +1,78 @@
+// Rounds: what a worker writes while it goes through its events is handed to the writer in one go, before the
+// worker waits for more. A writer woken by the first of them would take that one alone, and the others
+// would wait for a sync that is not theirs. One slot for each executor that can defer, kept for good; what
+// is in a slot is touched by its executor's thread only.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "stores/embedded/write.hpp"
+
+namespace onceward::embedded {
+
+class Rounds {
+ public:
+  class Client {
+   public:
+    // On the executor's thread: a round's writes, linked from the newest to the oldest.
+    virtual void hand_over(Write* newest, Write* oldest) = 0;
+
+   protected:
+    ~Client() = default;
+  };
+  explicit Rounds(Client& client) {
+    for (Slot& slot : slots_) slot.client = &client;
+  }
+
+  // False: it does not belong to a round.
+  bool add(Write* write) {
+    Executor* const executor = write->executor;
+    if (!executor || !executor->can_defer()) return false;
+    Slot* const slot = slot_of(*executor);
+    if (!slot) return false;
+    executor->defer(*slot);
+    slot->add(write);
+    return true;
+  }
+
+  // With so much the writer begins: a long round should not keep the disk waiting.
+  static constexpr std::size_t enough_bytes = 64 << 10;
+
+ private:
+  struct Slot : Deferred {
+    Slot() {
+      run = [](Deferred* self) { static_cast<Slot*>(self)->hand_over(); };
+    }
+    void add(Write* write) {
+      write->next = newest;
+      newest = write;
+      if (!oldest) oldest = write;
+      bytes += write->all_bytes();
+      if (bytes >= enough_bytes) hand_over();
+    }
+    void hand_over() {
+      bytes = 0;
+      if (oldest) client->hand_over(std::exchange(newest, nullptr), std::exchange(oldest, nullptr));
+    }
+
+    std::atomic<Executor*> executor = nullptr;
+    Client* client = nullptr;
+    Write* newest = nullptr;
+    Write* oldest = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  Slot* slot_of(Executor& executor) {  // nothing: there are more executors than slots
+    for (Slot& slot : slots_) {
+      Executor* of = slot.executor.load(std::memory_order_relaxed);
+      if (of == &executor || (!of && slot.executor.compare_exchange_strong(of, &executor))) return &slot;
+    }
+    return nullptr;
+  }
+
+  std::array<Slot, 64> slots_;
+};
+
+}  // namespace onceward::embedded
