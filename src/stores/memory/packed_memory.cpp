@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <system_error>
+#include <utility>
 
 namespace onceward::memory {
 namespace {
@@ -29,19 +31,67 @@ char* map_huge_page() {
   return aligned;
 }
 
+// So that the first write to it finds the page there.
+void fault_in(char* page) {
+  if (::madvise(page, huge_page, MADV_POPULATE_WRITE) == 0) return;
+  for (std::size_t at = 0; at < huge_page; at += 4096) *static_cast<volatile char*>(page + at) = 0;
+}
+
 }  // namespace
 
 PackedMemory::~PackedMemory() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_one();
+  if (maker_.joinable()) maker_.join();
+  if (spare_) ::munmap(spare_, huge_page);
   for (const Chunk& chunk : chunks_) ::munmap(chunk.data, chunk.bytes);
 }
 
 void PackedMemory::add_chunk() {
   const bool is_first = chunks_.empty();
   chunks_.reserve(chunks_.size() + 1);
-  const Chunk chunk = is_first ? Chunk{map(small_chunk), small_chunk} : Chunk{map_huge_page(), huge_page};
+  Chunk chunk{nullptr, huge_page};
+  if (is_first) {
+    chunk = {map(small_chunk), small_chunk};
+  } else {
+    chunk.data = spare_ ? std::exchange(spare_, nullptr) : map_huge_page();
+    ask_for_spare();
+  }
   chunks_.push_back(chunk);
   next_ = chunk.data;
   left_ = chunk.bytes;
+}
+
+void PackedMemory::ask_for_spare() {
+  spare_wanted_ = true;
+  if (maker_.joinable()) return wake_.notify_one();
+  try {
+    maker_ = std::thread([this] { make_spares(); });
+  } catch (const std::system_error&) {
+    // No thread to be had: each chunk is then made when it is needed.
+  }
+}
+
+void PackedMemory::make_spares() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closing_ || (spare_wanted_ && !spare_); });
+    if (closing_) return;
+    spare_wanted_ = false;
+    lock.unlock();
+    char* made = nullptr;
+    try {
+      made = map_huge_page();
+      fault_in(made);
+    } catch (const std::bad_alloc&) {
+      // Who needs the chunk will be told.
+    }
+    lock.lock();
+    spare_ = made;
+  }
 }
 
 char* PackedMemory::take(std::size_t bytes) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "base/sha256.hpp"
 #include "core/scope.hpp"
@@ -94,6 +95,26 @@ TEST(PackedMemoryTest, blocks_of_all_sizes_do_not_overlap) {
     EXPECT_EQ(std::count(block, block + bytes, static_cast<char>(i + 1)), static_cast<std::ptrdiff_t>(bytes));
     memory.give_back(block, bytes);
   }
+}
+
+TEST(PackedMemoryTest, blocks_of_several_threads_and_many_chunks_do_not_overlap) {
+  constexpr std::size_t bytes = 1000, each = 5000;  // so that chunks are made ahead while others are filled
+  PackedMemory memory;
+  std::array<std::vector<char*>, 2> blocks;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t who = 0; who < blocks.size(); ++who) {
+      threads.emplace_back([&memory, &mine = blocks[who], mark = static_cast<char>('a' + who)] {
+        for (std::size_t i = 0; i < each; ++i) {
+          mine.push_back(memory.take(bytes));
+          std::fill_n(mine.back(), bytes, mark);
+        }
+      });
+    }
+  }
+  for (std::size_t who = 0; who < blocks.size(); ++who)
+    for (const char* block : blocks[who])
+      ASSERT_EQ(std::count(block, block + bytes, static_cast<char>('a' + who)), std::ptrdiff_t{bytes});
 }
 
 }  // namespace
