@@ -1,7 +1,7 @@
 # The front door. Every target installs the Debian packages it misses (as root or with sudo).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build library build-examples test test-quick test-tsan simulate fuzz chaos-outbox powercut bench bench-quick lint format clean
+.PHONY: help run build library build-examples test test-quick test-tsan simulate fuzz chaos-outbox powercut bench bench-quick profile lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ bench-quick: ## only the cases of the budget (3 minutes)
 	@scripts/install-deps build test bench
 	@scripts/build release onceward store_claims
 	@bench/run --quick
+
+profile: ## record anew how requests go through the program, for the compiler (8 minutes): cmake/request_path.profdata
+	@scripts/install-deps build test bench profile
+	@scripts/record-profile
 
 lint: ## clang-format and clang-tidy
 	@scripts/install-deps build test lint

@@ -17,12 +17,28 @@ target_compile_options(onceward_test_headers PRIVATE -fPIE -O0)
 
 # With ONCEWARD_LTO, HOT modules carry their code twice: compiled, for test programs and for the library that is
 # installed, which any linker must be able to read, and as bitcode for the programs that are optimised as a whole.
-set(hot_options -flto=thin -ffat-lto-objects)
+set(hot_options)
+if(ONCEWARD_LTO)
+  list(APPEND hot_options -flto=thin -ffat-lto-objects)
+endif()
 function(onceward_optimise_whole TARGET)
   if(ONCEWARD_LTO)
     target_link_options(${TARGET} PRIVATE ${hot_options} -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
   endif()
 endfunction()
+
+# HOT modules are laid out for the way that requests really take (scripts/record-profile). A function that has
+# changed since it was recorded, or did not run then, is compiled as if there were no profile.
+set(request_path_profile ${CMAKE_SOURCE_DIR}/cmake/request_path.profdata)
+if(ONCEWARD_PROFILE STREQUAL use)
+  list(APPEND hot_options -fprofile-use=${request_path_profile} -Wno-profile-instr-out-of-date
+    -Wno-profile-instr-unprofiled -Wno-backend-plugin)
+elseif(ONCEWARD_PROFILE STREQUAL record)
+  list(APPEND hot_options -fprofile-generate)
+  add_link_options(-fprofile-generate)
+elseif(ONCEWARD_PROFILE)
+  message(FATAL_ERROR "ONCEWARD_PROFILE is use, record or empty, not '${ONCEWARD_PROFILE}'")
+endif()
 
 # onceward_module(NAME [HOT] DIR folder DEPS targets... [EXCEPT folder])
 # A static library of the folder's .cpp files (onceward_NAME) and, of the *_test.cpp files beside
@@ -40,8 +56,11 @@ function(onceward_module NAME)
   if(sources)
     add_library(onceward_${NAME} STATIC ${sources})
     target_precompile_headers(onceward_${NAME} REUSE_FROM onceward_module_headers)
-    if(ONCEWARD_LTO AND ARG_HOT)
+    if(ARG_HOT)
       target_compile_options(onceward_${NAME} PRIVATE ${hot_options})
+      if(ONCEWARD_PROFILE STREQUAL use)
+        set_source_files_properties(${sources} PROPERTIES OBJECT_DEPENDS ${request_path_profile})
+      endif()
     endif()
     set(scope PUBLIC)
   else()
