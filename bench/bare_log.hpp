@@ -1,7 +1,7 @@
 // The bare log that the embedded store is measured against: an append-only log with a checksum per record,
-// segments zeroed ahead of time, group commit, and a hash index of every key. It writes the same number of
-// bytes in the same batches with the same syncs, and has nothing else: no states, no leases, no memory of
-// what is open, no sealing, no purge, no recovery.
+// segments zeroed ahead of time, group commit by the worker's rounds, and a hash index of every key. It
+// writes the same number of bytes in the same batches with the same syncs, and has nothing else: no states,
+// no leases, no memory of what is open, no sealing, no purge, no recovery.
 #pragma once
 
 #include <fcntl.h>
@@ -93,10 +93,10 @@ class BareLog {
     return index_.contains(key);
   }
 
-  // Appends a record: checksum, length, key, bytes.
+  // Appends a record: checksum, length, key, bytes. The worker's thread; the writer hears of it at the end of
+  // the worker's round, as the store's does.
   void submit(Write* write, std::string_view bytes) {
-    const std::lock_guard lock(mutex_);
-    if (filling_.empty()) filling_.resize(batch_header_bytes);
+    worker->defer(round_end_);
     write->next = nullptr;
     write->at = filling_.size();
     filling_.append(8, '\0');
@@ -106,12 +106,7 @@ class BareLog {
     std::memcpy(filling_.data() + write->at + 4, &length, 4);
     const std::uint32_t crc = crc32c(std::string_view(filling_).substr(write->at + 4));
     std::memcpy(filling_.data() + write->at, &crc, 4);
-    if (!first_) {
-      first_ = write;
-      wake_.notify_one();
-    } else {
-      last_->next = write;
-    }
+    (first_ ? last_->next : first_) = write;
     last_ = write;
   }
   static constexpr std::size_t record_head_bytes = 8 + 32;
@@ -123,6 +118,23 @@ class BareLog {
  private:
   static constexpr std::size_t segment_bytes = 64 << 20;
   static constexpr std::size_t batch_header_bytes = 48;
+
+  struct RoundEnd : Deferred {
+    explicit RoundEnd(BareLog& of) : log(of) {
+      run = [](Deferred* self) { static_cast<RoundEnd*>(self)->log.hand_over(); };
+    }
+    BareLog& log;
+  };
+  void hand_over() {
+    const std::lock_guard lock(mutex_);
+    if (ready_.empty()) ready_.resize(batch_header_bytes);
+    for (Write* write = first_; write; write = write->next) write->at += ready_.size();
+    ready_ += filling_;
+    filling_.clear();
+    (ready_first_ ? ready_last_->next : ready_first_) = std::exchange(first_, nullptr);
+    ready_last_ = last_;
+    wake_.notify_one();
+  }
 
   int make_segment(std::uint64_t number) {
     const int file =
@@ -161,11 +173,11 @@ class BareLog {
     std::string buffer;
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [this] { return closing_ || first_; });
-      if (!first_) return;
-      Write* list = std::exchange(first_, nullptr);
+      wake_.wait(lock, [this] { return closing_ || ready_first_; });
+      if (!ready_first_) return;
+      Write* list = std::exchange(ready_first_, nullptr);
       buffer.clear();
-      buffer.swap(filling_);
+      buffer.swap(ready_);
       if (at_ + buffer.size() > segment_bytes) roll(lock);
       lock.unlock();
       const std::uint32_t crc = crc32c(std::string_view(buffer).substr(4, batch_header_bytes - 4));
@@ -204,10 +216,15 @@ class BareLog {
   std::condition_variable wake_;
   std::condition_variable wake_preparer_;
   int next_file_ = -1;
+  std::string ready_;
+  Write* ready_first_ = nullptr;
+  Write* ready_last_ = nullptr;
+  bool closing_ = false;
+  // The worker's thread: its round's records.
+  RoundEnd round_end_{*this};
   std::string filling_;
   Write* first_ = nullptr;
   Write* last_ = nullptr;
-  bool closing_ = false;
   std::thread writer_;
   std::thread preparer_;
 };

@@ -39,7 +39,6 @@ Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_
 Place Shard::find(const Scope& scope) const {
   Place place;
   const std::uint64_t prefix = scope_prefix(scope);
-  for (const Recent& recent : recents) recent.slots.prefetch(prefix);
   if (Write* const* write = writes.find(scope)) {
     place.kind = Place::pending;
     place.write = *write;
