@@ -13,9 +13,6 @@ namespace onceward::net {
 namespace {
 
 constexpr std::size_t record_bytes = 16 * 1024;
-// So long after a look its findings are good enough to send a request by: about what the request takes
-// on its way to the peer, in which the peer may close as well.
-constexpr auto seen_for = std::chrono::microseconds(300);
 
 // Small pieces joined, so that head and body share a TLS record. Of the thread and not of the stream: a
 // retry joins the same bytes again, and an idle connection must be small.
@@ -51,14 +48,9 @@ Stream::~Stream() {
   ::close(fd_);
 }
 
-void Stream::note(std::uint32_t events) {
+void Stream::on_event(std::uint32_t events) {
   if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) hung_up_ = true;
   if (events & (EPOLLHUP | EPOLLERR)) broken_ = true;
-  if (events & EPOLLIN) read_.ready = true;
-}
-
-void Stream::on_event(std::uint32_t events) {
-  note(events);
   const bool both = (events & (EPOLLHUP | EPOLLERR)) != 0 || tls_ != nullptr;
   const bool read_now = both || (events & (EPOLLIN | EPOLLRDHUP)) != 0;
   const bool write_now = both || (events & EPOLLOUT) != 0;
@@ -124,17 +116,12 @@ IoResult Stream::try_read(std::span<char> into) {
   if (n == 0) return {IoStatus::end, 0};
   if (n > 0) {
     // A short read has emptied the socket: the next byte brings a new event.
-    if (static_cast<std::size_t>(n) < into.size() && !hung_up_) emptied();
+    if (static_cast<std::size_t>(n) < into.size() && !hung_up_) read_.ready = false;
     return {IoStatus::ok, static_cast<std::size_t>(n)};
   }
   if (errno != EAGAIN && errno != EWOULDBLOCK) return failed();
-  emptied();
-  return {IoStatus::would_block, 0};
-}
-
-void Stream::emptied() {
   read_.ready = false;
-  emptied_at_look_ = worker_.loop().looks();
+  return {IoStatus::would_block, 0};
 }
 
 Task<IoResult> Stream::read_some(std::span<char> into, MonoTime deadline) {
@@ -266,16 +253,8 @@ Task<bool> Stream::handshake(MonoTime deadline) {
   }
 }
 
-// The loop has looked since the socket was emptied, a moment ago, and found nothing. Asking the kernel costs
-// as much as a tenth of the whole request.
-bool Stream::seen_quiet() const {
-  return !read_.ready && worker_.loop().looks() > emptied_at_look_ &&
-         Worker::now() - Worker::recently() < seen_for;
-}
-
 bool Stream::quiet() {
   if (broken() || hung_up_) return false;
-  if (!tls_ && seen_quiet()) return true;
   char byte = 0;
   if (tls_) {
     ERR_clear_error();

@@ -81,10 +81,7 @@ class Stream final : Watch {
   struct DeadlineTimer : Timer {
     Stream* stream = nullptr;
   };
-  void note(std::uint32_t events) override;
   void on_event(std::uint32_t events) override;
-  void emptied();
-  bool seen_quiet() const;
   void on_timer();
   void arm(MonoTime deadline);
   static constexpr std::size_t pieces_max = 4;
@@ -102,7 +99,6 @@ class Stream final : Watch {
   bool broken_ = false;
   bool hung_up_ = false;  // the peer has sent its end: a short read is not the last one
   int steps_ = 0;         // since something had to wait
-  std::uint64_t emptied_at_look_ = 0;
   Side read_;
   Side write_;
   DeadlineTimer timer_;

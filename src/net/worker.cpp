@@ -89,22 +89,8 @@ void Worker::Loop::run_posted() {
   }
 }
 
-void Worker::Loop::look() {
-  const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
-  ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
-  looked_at_ = Worker::now();
-  fetched_ = told_ = std::max(count, 0);
-  if (count >= 0 && count < static_cast<int>(events_.size())) ++looks_;
-}
-
-void Worker::Loop::note_all() {
-  for (int i = 0; i < fetched_; ++i) {
-    const epoll_event& event = events_[static_cast<std::size_t>(i)];
-    if (event.data.ptr) static_cast<Watch*>(event.data.ptr)->note(event.events);
-  }
-}
-
-void Worker::Loop::dispatch() {
+void Worker::Loop::dispatch(int count) {
+  fetched_ = count;
   for (told_ = 0; told_ < fetched_;) {
     const epoll_event& event = events_[static_cast<std::size_t>(told_++)];
     if (event.data.ptr) static_cast<Watch*>(event.data.ptr)->on_event(event.events);
@@ -125,14 +111,12 @@ void Worker::Loop::run() {
   owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   looked_at_ = Worker::now();
   while (!stopping.load(std::memory_order_acquire)) {
-    look();
-    // Who waited until all had heard of the last look goes on with what this one shows of connections.
-    if (posted_.load(std::memory_order_relaxed)) {
-      note_all();
-      run_posted();
-    }
-    dispatch();
+    const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
+    ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
+    looked_at_ = Worker::now();
+    dispatch(std::max(count, 0));
     timers.fire(looked_at_);
+    run_posted();
     deferred.run();
   }
   looked_at_ = {};

@@ -17,8 +17,6 @@ namespace onceward::net {
 // Something with a file descriptor that wants to hear of its readiness (edge-triggered).
 class Watch {
  public:
-  // What a look has found, before anybody runs on: only to be remembered.
-  virtual void note(std::uint32_t /*events*/) {}
   virtual void on_event(std::uint32_t events) = 0;
 
  protected:
@@ -33,8 +31,6 @@ struct Worker::Loop {
   // Before the watch dies: events of it that were already fetched are forgotten.
   void forget(Watch& watch);
   bool has_news() const { return told_ < fetched_; }  // which somebody has not been told yet
-  // How often the loop has looked for events, not counting looks that may have left some out.
-  std::uint64_t looks() const { return looks_; }
 
   void push(Completion* first);
   void wake() const;
@@ -48,9 +44,7 @@ struct Worker::Loop {
 
  private:
   void run_posted();
-  void look();
-  void note_all();
-  void dispatch();
+  void dispatch(int count);
   int timeout_ms() const;
 
   int epoll_ = -1;
@@ -60,7 +54,6 @@ struct Worker::Loop {
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;
   int told_ = 0;  // of those fetched
-  std::uint64_t looks_ = 0;
 };
 
 }  // namespace onceward::net

@@ -98,7 +98,7 @@ class SlotMap {
   std::size_t place_of(std::uint64_t prefix) const {
     return static_cast<std::size_t>((prefix * 0x9e3779b97f4a7c15ull) >> 20) & mask();
   }
-  // From other bits than the place.
+  // Hardly depends on what the place does.
   static Tag tag_of(std::uint64_t prefix) { return static_cast<Tag>(prefix % 255 + 1); }
   // The scope's, or the free one where it would be.
   std::size_t cell_of(const Scope& scope) const {

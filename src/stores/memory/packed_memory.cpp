@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <utility>
 
 namespace onceward::memory {
@@ -58,11 +58,11 @@ void PackedMemory::add_chunk() {
     chunk = {map(small_chunk), small_chunk};
   } else {
     chunk.data = spare_ ? std::exchange(spare_, nullptr) : map_huge_page();
-    ask_for_spare();
   }
   chunks_.push_back(chunk);
   next_ = chunk.data;
   left_ = chunk.bytes;
+  if (!is_first) ask_for_spare();
 }
 
 void PackedMemory::ask_for_spare() {
@@ -70,8 +70,8 @@ void PackedMemory::ask_for_spare() {
   if (maker_.joinable()) return wake_.notify_one();
   try {
     maker_ = std::thread([this] { make_spares(); });
-  } catch (const std::system_error&) {
-    // No thread to be had: each chunk is then made when it is needed.
+  } catch (const std::exception&) {
+    // No thread, or no memory for one: each chunk is then made when it is needed.
   }
 }
 
