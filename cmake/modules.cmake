@@ -23,13 +23,17 @@ if(ONCEWARD_LTO)
 endif()
 function(onceward_optimise_whole TARGET)
   if(ONCEWARD_LTO)
-    target_link_options(${TARGET} PRIVATE ${hot_options} -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+    target_link_options(${TARGET} PRIVATE -flto=thin -ffat-lto-objects -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
   endif()
 endfunction()
 
 # HOT modules are laid out for the way that requests really take (scripts/record-profile). A function that has
 # changed since it was recorded, or did not run then, is compiled as if there were no profile.
 set(request_path_profile ${CMAKE_SOURCE_DIR}/cmake/request_path.profdata)
+if(ONCEWARD_PROFILE)
+  # Functions of one file are told apart by the file's name, without the folder that the project happens to be in.
+  list(APPEND hot_options "SHELL:-mllvm -static-func-full-module-prefix=false")
+endif()
 if(ONCEWARD_PROFILE STREQUAL use)
   list(APPEND hot_options -fprofile-use=${request_path_profile} -Wno-profile-instr-out-of-date
     -Wno-profile-instr-unprofiled -Wno-backend-plugin)
