@@ -17,13 +17,13 @@ target_compile_options(onceward_test_headers PRIVATE -fPIE -O0)
 
 # With ONCEWARD_LTO, HOT modules carry their code twice: compiled, for test programs and for the library that is
 # installed, which any linker must be able to read, and as bitcode for the programs that are optimised as a whole.
-set(hot_options)
 if(ONCEWARD_LTO)
-  list(APPEND hot_options -flto=thin -ffat-lto-objects)
+  set(lto_options -flto=thin -ffat-lto-objects)
 endif()
+set(hot_options ${lto_options})
 function(onceward_optimise_whole TARGET)
   if(ONCEWARD_LTO)
-    target_link_options(${TARGET} PRIVATE -flto=thin -ffat-lto-objects -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+    target_link_options(${TARGET} PRIVATE ${lto_options} -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
   endif()
 endfunction()
 
