@@ -65,6 +65,7 @@ void print_text(const Side& without, const Side& with) {
   row("retries that got the first answer", without.report.replays, with.report.replays);
   row("customers with an order in hand", without.report.confirmed, with.report.confirmed);
   row("outcomes held as unknown, to be looked into", without.report.held, with.report.held);
+  row("customers who gave up, knowing nothing", without.report.gave_up, with.report.gave_up);
   std::printf("\n");
 }
 
@@ -75,7 +76,7 @@ void print_json(const Side& without, const Side& with) {
            ",\"unheard\":" + std::to_string(r.unheard) + ",\"created\":" + std::to_string(side.created) +
            ",\"more_than_once\":" + std::to_string(side.more_than_once) +
            ",\"replays\":" + std::to_string(r.replays) + ",\"confirmed\":" + std::to_string(r.confirmed) +
-           ",\"held\":" + std::to_string(r.held) + "}";
+           ",\"held\":" + std::to_string(r.held) + ",\"gave_up\":" + std::to_string(r.gave_up) + "}";
   };
   std::printf("{\"without\":%s,\"with\":%s}\n", object(without).c_str(), object(with).c_str());
 }

@@ -40,7 +40,8 @@ Task<DriverReport> drive(http::Upstream& target, DriverPlan plan) {
         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
     if (plan.send_key) head += "Idempotency-Key: \"" + customer + "-" + std::to_string(plan.seed) + "\"\r\n";
     head += "\r\n";
-    for (std::size_t attempt = 0; attempt < attempts_max; ++attempt) {
+    bool settled = false;
+    for (std::size_t attempt = 0; attempt < attempts_max && !settled; ++attempt) {
       ++report.requests;
       const Heard heard = co_await post_order(target, head, body);
       const bool lost_on_the_way = chance(random) < plan.loss;
@@ -52,8 +53,9 @@ Task<DriverReport> drive(http::Upstream& target, DriverPlan plan) {
       if (heard.status == 201) ++report.confirmed;
       if (heard.unknown) ++report.held;
       // An unknown outcome is an answer too: trying again blindly is what makes second orders.
-      if (heard.status == 201 || heard.unknown) break;
+      settled = heard.status == 201 || heard.unknown;
     }
+    if (!settled) ++report.gave_up;
   }
   co_return report;
 }

@@ -16,6 +16,7 @@ struct DriverReport {
   std::size_t confirmed = 0;  // intents that ended with an order in hand
   std::size_t replays = 0;    // answers from the first attempt, given again
   std::size_t held = 0;       // intents whose outcome is held as unknown
+  std::size_t gave_up = 0;    // intents given up with nothing heard; with the two above: every intent
 };
 
 struct DriverPlan {

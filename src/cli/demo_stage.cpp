@@ -9,7 +9,8 @@ namespace onceward::cli {
 DemoStage::DemoStage(const StagePlan& plan)
     : service_(plan.loss, plan.seed),
       server_(side_.worker, service_),
-      log_({.level = LogLevel::warning, .access = false, .format = choose_log_format(STDERR_FILENO, false)}) {
+      // Lost answers are the show, and its summary counts them: a warning for each would bury it.
+      log_({.level = LogLevel::error, .access = false, .format = choose_log_format(STDERR_FILENO, false)}) {
 }
 
 Result<Done> DemoStage::open(const StagePlan& plan) {

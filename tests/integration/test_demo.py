@@ -21,14 +21,21 @@ def test_with_onceward_nobody_is_charged_twice_and_without_it_somebody_is():
     assert without["wanted"] == guarded["wanted"] == 60
     assert without["more_than_once"] > 0 and without["created"] > 60
     assert guarded["more_than_once"] == 0 and guarded["created"] <= 60
-    assert guarded["confirmed"] + guarded["held"] == 60
+    assert guarded["confirmed"] + guarded["held"] + guarded["gave_up"] == 60
     assert guarded["unheard"] > 0 and guarded["replays"] > 0
 
 
 def test_a_service_that_loses_nothing_needs_no_retry():
     shown = onceward.run("demo", "--json", "--orders", 20, "--loss", "0")
     for side in json.loads(shown.stdout).values():
-        assert (side["created"], side["more_than_once"], side["held"]) == (20, 0, 0)
+        assert (side["created"], side["more_than_once"], side["held"], side["gave_up"]) == (20, 0, 0, 0)
+
+
+def test_a_service_that_loses_everything_makes_an_order_per_attempt_and_with_onceward_one():
+    shown = json.loads(onceward.run("demo", "--json", "--orders", 20, "--loss", "1").stdout)
+    without, guarded = shown["without"], shown["with"]
+    assert (without["created"], without["more_than_once"], without["gave_up"]) == (without["requests"], 20, 20)
+    assert (guarded["created"], guarded["more_than_once"], guarded["held"], guarded["gave_up"]) == (20, 0, 20, 0)
 
 
 @pytest.mark.parametrize("loss", ["2", "-0.1", "much", ""])
