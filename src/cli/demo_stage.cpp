@@ -10,8 +10,7 @@ DemoStage::DemoStage(const StagePlan& plan)
     : service_(plan.loss, plan.seed),
       server_(side_.worker, service_),
       // Lost answers are the show, and its summary counts them: a warning for each would bury it.
-      log_({.level = LogLevel::error, .access = false, .format = choose_log_format(STDERR_FILENO, false)}) {
-}
+      log_({.level = LogLevel::error, .access = false, .format = choose_log_format(STDERR_FILENO, false)}) {}
 
 Result<Done> DemoStage::open(const StagePlan& plan) {
   const Result<std::vector<std::string>> at = server_.listen({plan.service});

@@ -156,7 +156,7 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   std::int64_t records = static_cast<std::int64_t>(at_.records) - removed_unwritten_.exchange(0);
   bool plain = true;
   const auto append = [&](Write& write) {
-    write.offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
+    write.slot.offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
     buffer_ += write.bytes;
     records += write.records_change;
     plain = plain && write.role == Role::record;

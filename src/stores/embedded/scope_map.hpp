@@ -27,28 +27,32 @@ class ScopeMap {
     return nullptr;
   }
 
-  void set(const Scope& scope, T value) {
+  // The one there is, or a new one.
+  T& operator[](const Scope& scope) {
     if ((size_ + 1) * 2 > cells_.size()) grow();
     std::size_t at = place_of(scope_prefix(scope));
     for (; cells_[at]; at = (at + 1) & mask()) {
-      if (cells_[at]->scope != scope) continue;
-      cells_[at]->value = std::move(value);
-      return;
+      if (cells_[at]->scope == scope) return cells_[at]->value;
     }
     cells_[at] = take_node();
     cells_[at]->scope = scope;
-    cells_[at]->value = std::move(value);
     ++size_;
+    return cells_[at]->value;
   }
 
-  void erase(const Scope& scope) {
+  // `change(value)`, if there is one. False: it goes.
+  template <class Change>
+  void change(const Scope& scope, Change change) {
     if (size_ == 0) return;
     std::size_t at = place_of(scope_prefix(scope));
     while (cells_[at] && cells_[at]->scope != scope) at = (at + 1) & mask();
-    if (!cells_[at]) return;
+    if (!cells_[at] || change(cells_[at]->value)) return;
     give_node(std::move(cells_[at]));
     --size_;
     close_gap(at);
+  }
+  void erase(const Scope& scope) {
+    change(scope, [](const T&) { return false; });
   }
 
   // Each entry whose scope has this prefix; they stand in one run.

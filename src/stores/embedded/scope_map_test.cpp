@@ -24,7 +24,7 @@ TEST(ScopeMap, AgreesWithAPlainMapThroughInsertionsAndRemovals) {
   for (int step = 1; step < 50000; ++step) {
     const Scope scope = scope_of_number(random() % 60);
     if (random() % 2 == 0) {
-      map.set(scope, step);
+      map[scope] = step;
       model[scope] = step;
     } else {
       map.erase(scope);
@@ -51,17 +51,29 @@ TEST(ScopeMap, AgreesWithAPlainMapThroughInsertionsAndRemovals) {
 TEST(ScopeMap, LetsGoOfWhatARemovedValueHeld) {
   ScopeMap<std::shared_ptr<int>> map;
   const auto held = std::make_shared<int>(1);
-  map.set(scope_of_number(1), held);
+  map[scope_of_number(1)] = held;
   EXPECT_EQ(held.use_count(), 2);
   map.erase(scope_of_number(1));
   EXPECT_EQ(held.use_count(), 1);
 }
 
+TEST(ScopeMap, ChangesWhatIsThereAndDropsItWhenTold) {
+  ScopeMap<int> map;
+  map[scope_of_number(1)] = 5;
+  map.change(scope_of_number(2), [](int&) -> bool { throw "there is none"; });
+  map.change(scope_of_number(1), [](int& value) { return ++value == 6; });
+  ASSERT_NE(map.find(scope_of_number(1)), nullptr);
+  EXPECT_EQ(*map.find(scope_of_number(1)), 6);
+  map.change(scope_of_number(1), [](int& value) { return ++value == 6; });
+  EXPECT_EQ(map.size(), 0u);
+  EXPECT_EQ(map[scope_of_number(1)], 0);
+}
+
 TEST(ScopeMap, KeepsAValueInItsPlaceWhileOthersComeAndGo) {
   ScopeMap<int> map;
-  map.set(scope_of_number(200), 5);
+  map[scope_of_number(200)] = 5;
   const int* place = map.find(scope_of_number(200));
-  for (std::uint64_t i = 0; i < 190; ++i) map.set(scope_of_number(i), 1);
+  for (std::uint64_t i = 0; i < 190; ++i) map[scope_of_number(i)] = 1;
   for (std::uint64_t i = 0; i < 190; ++i) map.erase(scope_of_number(i));
   EXPECT_EQ(map.find(scope_of_number(200)), place);
   EXPECT_EQ(*place, 5);

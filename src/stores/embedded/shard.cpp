@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/transition.hpp"
 #include "stores/embedded/scanned_index.hpp"
 
 namespace onceward::embedded {
@@ -20,33 +19,13 @@ const IndexEntry* damage_in(const Recent& recent, std::uint64_t prefix) {
 
 }  // namespace
 
-bool is_open(State state) {
-  return state == State::claimed || state == State::processing || state == State::unknown;
-}
-
-Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_t payload_bytes) {
-  Slot slot{offset, payload_bytes, static_cast<std::uint8_t>(record.state), Timestamp::max(),
-            Timestamp::max()};
-  if (const std::optional<Timestamp> gone = gone_at(record)) {
-    slot.gone_at = *gone;
-    slot.expires_at = record.state == State::expired ? *gone : record.expires_at;
-  }
-  if (role == Role::event) slot.state = event_state;
-  if (role == Role::mark) slot.state = is_open(record.state) ? held_mark_state : kept_mark_state;
-  return slot;
-}
-
 Place Shard::find(const Scope& scope) const {
   Place place;
   const std::uint64_t prefix = scope_prefix(scope);
-  if (Write* const* write = writes.find(scope)) {
-    place.kind = Place::pending;
-    place.write = *write;
-    return place;
-  }
-  if (const Record* record = open.find(scope)) {
-    place.kind = Place::open;
-    place.record = record;
+  if (const Live* at = live.find(scope)) {
+    place.kind = at->write ? Place::pending : Place::open;
+    place.write = at->write;
+    place.record = at->open.get();
     return place;
   }
   for (const Recent& recent : recents) {
@@ -69,29 +48,33 @@ Place Shard::find(const Scope& scope) const {
 
 void Shard::publish(Write& write) {
   Recent& recent = recents.front();
-  const auto payload_bytes = static_cast<std::uint32_t>(write.bytes.size() - entry_header_bytes);
-  switch (write.kind) {
-    case EntryKind::record:
-      recent.set(write.scope, slot_of(write.role, write.record, write.offset, payload_bytes));
-      if (write.role == Role::event) {
-        events.set(write.scope, {});
-      } else if (is_open(write.record.state)) {
-        open.set(write.scope, std::move(write.record));
-      } else {
-        open.erase(write.scope);
-      }
-      break;
-    case EntryKind::removal:
-      recent.set(write.scope, {write.offset, payload_bytes, removed_state});
-      open.erase(write.scope);
-      if (write.role == Role::event) events.erase(write.scope);
-      break;
-    case EntryKind::damage: {
-      const std::uint64_t prefix = scope_prefix(write.scope);
-      recent.damaged.push_back({prefix, Timestamp::max(), write.offset, payload_bytes, damaged_state, ~0u});
-      break;
-    }
+  if (write.kind == EntryKind::damage) {
+    recent.damaged.push_back({scope_prefix(write.scope), Timestamp::max(), write.slot.offset,
+                              write.slot.payload_bytes, damaged_state, ~0u});
+    return forget(write);
   }
+  recent.set(write.scope, write.slot);
+  if (write.role == Role::event) {
+    if (write.kind == EntryKind::record) {
+      events[write.scope] = {};
+    } else {
+      events.erase(write.scope);
+    }
+    return forget(write);
+  }
+  live.change(write.scope, [&](Live& at) {
+    at.write = nullptr;
+    at.open.swap(write.record);
+    return at.open != nullptr;
+  });
+  pool.give(std::move(write.record));
+}
+
+void Shard::forget(const Write& write) {
+  live.change(write.scope, [](Live& at) {
+    at.write = nullptr;
+    return at.open != nullptr;
+  });
 }
 
 Result<std::vector<IndexEntry>> entries_of(const Sealed& sealed, std::uint64_t prefix) {

@@ -3,6 +3,7 @@
 // lookups in memory only, never over a disk access.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -13,9 +14,6 @@
 #include "stores/embedded/write.hpp"
 
 namespace onceward::embedded {
-
-Slot slot_of(Role role, const Record& record, std::uint32_t offset, std::uint32_t payload_bytes);
-bool is_open(State state);
 
 // The in-memory index of a segment that has no index file yet: the active one, or one being sealed.
 struct Recent {
@@ -28,6 +26,12 @@ struct Recent {
     slots.set(scope, slot);
     if (slot.state != removed_state) first_expiry = std::min(first_expiry, slot.expires_at);
   }
+};
+
+// What is in memory of a scope: one of the two, or both.
+struct Live {
+  Write* write = nullptr;        // on its way to the disk
+  std::unique_ptr<Record> open;  // true, and not final; held marks too
 };
 
 // What a shard knows of a scope without touching the disk.
@@ -48,13 +52,16 @@ struct Place {
 inline std::size_t shard_number(std::uint64_t prefix, std::size_t shards) { return (prefix >> 40) % shards; }
 
 struct Shard {
+  // The active segment's index, recents.front(): nobody but the writer changes it, who thus may look without
+  // the lock.
+  const SlotMap* filling = nullptr;
+
   mutable std::mutex mutex;  // guards everything below
-  ScopeMap<Write*> writes;
+  ScopeMap<Live> live;
   WritePool pool;
-  ScopeMap<Record> open;  // held marks too
   struct Waits {};
-  ScopeMap<Waits> events;       // by the event's own scope; the queues know more
-  std::vector<Recent> recents;  // newest first; never empty once the store is open
+  ScopeMap<Waits> events;     // by the event's own scope; the queues know more
+  std::list<Recent> recents;  // newest first; never empty once the store is open
   std::shared_ptr<const SealedList> sealed = std::make_shared<SealedList>();
   // The oldest segment is about to go: its records up to this prefix are no longer counted.
   struct CountedOut {
@@ -63,9 +70,27 @@ struct Shard {
   } counted_out;
   bool stopped = false;  // a sync failed and it is not yet settled what became of it
 
+  void begin_segment(Recent recent) {
+    recents.push_front(std::move(recent));
+    filling = &recents.front().slots;
+  }
   Place find(const Scope& scope) const;
-  // Makes a synced write visible.
+  bool is_writing(const Scope& scope) const {
+    const Live* at = live.find(scope);
+    return at && at->write;
+  }
+  // From now on the scope's verbs wait behind this one.
+  void begin(Write& write) { live[write.scope].write = &write; }
+  // They do not any more: it is synced, and becomes visible ...
   void publish(Write& write);
+  // ... or it never was.
+  void forget(const Write& write);
+  template <class Visit>  // (scope, record)
+  void for_each_open(Visit visit) const {
+    live.for_each([&](const Scope& scope, const Live& at) {
+      if (at.open) visit(scope, std::as_const(*at.open));
+    });
+  }
 
   // Visits (recent, scope, slot) where `wanted(recent)`, a few at a time, so that nobody waits long for the
   // shard; what moves meanwhile may be seen twice or not at all. Until `visit` says false.
@@ -76,7 +101,7 @@ struct Shard {
     for (std::size_t number = 0;;) {
       const std::lock_guard lock(mutex);
       if (number >= recents.size()) return;
-      const Recent& recent = recents[number];
+      const Recent& recent = *std::next(recents.begin(), static_cast<std::ptrdiff_t>(number));
       bool goes_on = true;
       const bool has_more =
           wanted(recent) &&

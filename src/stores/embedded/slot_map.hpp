@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "core/scope.hpp"
-#include "stores/embedded/sealed_index.hpp"
+#include "stores/embedded/slot.hpp"
 
 namespace onceward::embedded {
-
-// Where a record's last entry in a segment is, and what purging needs to know of it.
-struct Slot {
-  std::uint32_t offset = 0;
-  std::uint32_t payload_bytes = 0;
-  std::uint8_t state = removed_state;
-  Timestamp expires_at = Timestamp::max();
-  Timestamp gone_at = Timestamp::max();
-};
 
 class SlotMap {
  public:
@@ -48,6 +39,13 @@ class SlotMap {
       ++size_;
     }
     cells_[at] = {scope, slot};
+  }
+
+  void prefetch(const Scope& scope) const {
+    if (cells_.empty()) return;
+    const std::size_t at = place_of(scope_prefix(scope));
+    __builtin_prefetch(&tags_[at], 1);
+    __builtin_prefetch(&cells_[at], 1);
   }
 
   // Each entry whose scope has this prefix; they stand in one run.

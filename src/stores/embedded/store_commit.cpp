@@ -24,6 +24,9 @@ void for_each_part(Write& write, Visit visit) {
 }  // namespace
 
 void StoreImpl::committed(Write* first) {
+  // Where they go is in nobody's cache: all of it is sent for before the first is published.
+  for (const Write* write = first; write; write = write->next)
+    shard_of(scope_prefix(write->scope)).filling->prefetch(write->scope);
   Wakeups wakeups;
   while (first) {
     std::unique_ptr<Write> write(first);
@@ -60,13 +63,7 @@ void StoreImpl::publish(Shard& shard, Write& write, std::vector<Waiter>& waiting
       events_.put(std::move(*write.queued));
     }
   }
-  forget(shard, write, waiting);
-}
-
-// No verb waits behind it any more.
-void StoreImpl::forget(Shard& shard, Write& write, std::vector<Waiter>& waiting) {
-  shard.writes.erase(write.scope);
-  take_waiting(write, waiting);
+  if (!write.waiting.empty()) take_waiting(write, waiting);
 }
 
 void StoreImpl::failed(Write* first, const Error& error) {
@@ -79,11 +76,8 @@ void StoreImpl::failed(Write* first, const Error& error) {
     for_each_part(*write, [&](Write& one) {
       Shard& shard = shard_of(scope_prefix(one.scope));
       const std::lock_guard lock(shard.mutex);
-      if (in_doubt) {
-        take_waiting(one, waiting);
-      } else {
-        forget(shard, one, waiting);
-      }
+      if (!in_doubt) shard.forget(one);
+      take_waiting(one, waiting);
     });
     if (write->reply) {
       write->fail(write->reply, error);
@@ -114,7 +108,7 @@ void StoreImpl::resumed() {
     for_each_part(*write, [this](Write& one) {
       Shard& shard = shard_of(scope_prefix(one.scope));
       const std::lock_guard lock(shard.mutex);
-      shard.writes.erase(one.scope);
+      shard.forget(one);
     });
   }
   limbo_.clear();
@@ -131,7 +125,7 @@ void StoreImpl::rolled(const SegmentPtr& fresh, const IndexSummary& old) {
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     full = shard.recents.front().segment;
-    shard.recents.insert(shard.recents.begin(), Recent{fresh, {}, {}, Timestamp::max()});
+    shard.begin_segment({fresh, {}, {}, Timestamp::max()});
   }
   queue_seal(std::move(full), old);
 }
@@ -171,14 +165,13 @@ bool StoreImpl::seal(const SegmentPtr& segment, const IndexSummary& summary) {
   auto list = std::make_shared<SealedList>(*sealed_list());
   list->add_newest(sealed, std::move(filter));
   for (Shard& shard : shards_) {
-    std::vector<Recent> dropped;  // freed outside the lock
+    std::list<Recent> dropped;  // freed outside the lock
     const std::lock_guard lock(shard.mutex);
     shard.sealed = list;  // in the same moment as it leaves memory: it is always in one of the two
     const auto at = std::find_if(shard.recents.begin(), shard.recents.end(),
                                  [&](const Recent& recent) { return recent.segment == segment; });
     if (at == shard.recents.end()) continue;
-    dropped.push_back(std::move(*at));
-    shard.recents.erase(at);
+    dropped.splice(dropped.end(), shard.recents, at);
   }
   return true;
 }
@@ -209,14 +202,14 @@ void StoreImpl::adopt(Recovered recovered) {
   const auto sealed = std::make_shared<const SealedList>(std::move(recovered.sealed));
   for (Shard& shard : shards_) {
     shard.sealed = sealed;
-    for (const RecoveredSegment& recent : recovered.recents)
-      shard.recents.push_back({recent.segment, {}, {}, Timestamp::max()});
   }
-  for (std::size_t i = 0; i < recovered.recents.size(); ++i) {
-    RecoveredSegment& recent = recovered.recents[i];
-    for (const auto& [scope, slot] : recent.slots) shard_of(scope_prefix(scope)).recents[i].set(scope, slot);
+  for (std::size_t i = recovered.recents.size(); i-- > 0;) {
+    const RecoveredSegment& recent = recovered.recents[i];
+    for (Shard& shard : shards_) shard.begin_segment({recent.segment, {}, {}, Timestamp::max()});
+    for (const auto& [scope, slot] : recent.slots)
+      shard_of(scope_prefix(scope)).recents.front().set(scope, slot);
     for (const IndexEntry& damage : recent.damaged)
-      shard_of(damage.prefix).recents[i].damaged.push_back(damage);
+      shard_of(damage.prefix).recents.front().damaged.push_back(damage);
   }
   for (std::size_t i = recovered.recents.size(); i-- > 1;) {
     const RecoveredSegment& old = recovered.recents[i];
@@ -230,7 +223,7 @@ void StoreImpl::adopt(Recovered recovered) {
                              0});
   }
   for (QueuedRef& event : recovered.events) {
-    shard_of(scope_prefix(event.body)).events.set(event.body, {});
+    shard_of(scope_prefix(event.body)).events[event.body] = {};
     events_.put(std::move(event));
   }
   end_leases(std::move(recovered.open));
@@ -248,14 +241,14 @@ void StoreImpl::end_leases(std::vector<Record> open) {
     std::optional<Record> settled = settle(record, now);
     if (!settled) continue;
     const std::lock_guard lock(shard.mutex);
-    shard.open.set(record.scope, *settled);
+    shard.live[record.scope].open = std::make_unique<Record>(*settled);
     if (!held && settled->state == before) continue;
     auto* write = new Write;
     write->scope = record.scope;
-    write->record = std::move(*settled);
-    write->role = role_of(write->record);
-    append_record_entry(write->record, write->bytes);
-    shard.writes.set(write->scope, write);
+    write->role = role_of(*settled);
+    write->record = std::make_unique<Record>(std::move(*settled));
+    encode(*write);
+    shard.begin(*write);
     writer_.submit(write);
   }
 }

@@ -70,7 +70,7 @@ StoreStats StoreImpl::stats_now() {
   for (const Shard& shard : shards_) {
     {
       const std::lock_guard lock(shard.mutex);
-      shard.open.for_each([&](const Scope&, const Record& record) {
+      shard.for_each_open([&](const Scope&, const Record& record) {
         stats.open_records += role_of(record) == Role::record ? 1 : 0;
       });
       for (const Recent& recent : shard.recents) {

@@ -85,7 +85,6 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   void rolled(const SegmentPtr& fresh, const IndexSummary& old) override;
   void committed(Write* first) override;
   void publish(Shard& shard, Write& write, std::vector<Waiter>& waiting);
-  void forget(Shard& shard, Write& write, std::vector<Waiter>& waiting);
   void failed(Write* first, const Error& error) override;
   void stopped(const Error& why) override;
   void resumed() override;

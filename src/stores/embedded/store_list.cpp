@@ -91,7 +91,7 @@ std::vector<std::uint64_t> StoreImpl::prefixes_from(std::uint64_t first, std::si
       if (found.size() > 4 * count + 1024) keep_smallest(found, count);
     };
     if (!marks_only)
-      shard.open.for_each([&](const Scope& scope, const Record&) { add(scope_prefix(scope)); });
+      shard.for_each_open([&](const Scope& scope, const Record&) { add(scope_prefix(scope)); });
     if (which == Which::open) continue;
     for (const Recent& recent : shard.recents) {
       for (const auto& [scope, slot] : recent.slots) {
@@ -165,8 +165,9 @@ std::vector<StoreImpl::Found> StoreImpl::current_of(std::uint64_t prefix) const 
   {
     const Shard& shard = shard_of(prefix);
     const std::lock_guard lock(shard.mutex);
-    shard.open.for_prefix(prefix, [&](const Scope& scope, const Record& record) {
-      found.push_back({scope, record});
+    shard.live.for_prefix(prefix, [&](const Scope& scope, const Live& live) {
+      if (!live.open) return;
+      found.push_back({scope, *live.open});
       seen.push_back(scope);
     });
     for (const Recent& one : shard.recents) {

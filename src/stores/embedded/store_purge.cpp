@@ -110,13 +110,9 @@ void StoreImpl::start_write(Shard& shard, std::unique_lock<std::mutex>& lock, st
                             WriteGroup& group) {
   write->group = &group;
   Write* started = write.release();
-  shard.writes.set(started->scope, started);
+  shard.begin(*started);
   lock.unlock();
-  if (started->kind == EntryKind::record) {
-    append_record_entry(started->record, started->bytes);
-  } else if (started->kind == EntryKind::removal) {
-    append_removal_entry(started->scope, started->bytes);
-  }
+  encode(*started);
   group.add(started->bytes.size());
   writer_.submit(started);
 }
@@ -151,7 +147,7 @@ StoreImpl::Tried StoreImpl::try_purge_one(const Scope& scope, const PurgeRequest
     write->kind = EntryKind::removal;
     write->records_change = is_record ? -1 : 0;
   } else {
-    write->record = receipt_of(**stored);
+    write->record = std::make_unique<Record>(receipt_of(**stored));
   }
   lock.lock();
   if (shard.stopped) return Tried::left;
@@ -295,7 +291,7 @@ bool StoreImpl::goes_with(std::shared_ptr<const SealedList>& list, const Sealed&
       continue;
     }
     bool newer = false;
-    shard.writes.for_prefix(prefix, [&](const Scope&, const Write*) { newer = true; });
+    shard.live.for_prefix(prefix, [&](const Scope&, const Live& live) { newer |= live.write != nullptr; });
     for (const Recent& recent : shard.recents) {
       recent.slots.for_prefix(prefix, [&](const Scope&, const Slot&) { newer = true; });
       for (const IndexEntry& damage : recent.damaged) newer |= damage.prefix == prefix;
@@ -326,7 +322,7 @@ bool StoreImpl::clean_entry(Cleaning& cleaning, const IndexEntry& entry) {
   append_damage_entry(entry.prefix, entry.gone_at, write->bytes);
   Shard& shard = shard_of(entry.prefix);
   std::unique_lock lock(shard.mutex);
-  if (shard.stopped || shard.writes.contains(write->scope)) return false;
+  if (shard.stopped || shard.is_writing(write->scope)) return false;
   start_write(shard, lock, std::move(write), cleaning.group);
   return true;
 }
@@ -367,7 +363,7 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, Record record) {
     cleaning.list = shard.sealed;  // another segment was sealed meanwhile: look into that too
     lock.unlock();
   }
-  if (shard.stopped || shard.writes.contains(scope)) return false;
+  if (shard.stopped || shard.is_writing(scope)) return false;
   for (const Recent& recent : shard.recents) {
     // Still in memory too, the segment would pass for newer than itself, and its records would go with it.
     ONCEWARD_ASSERT(recent.segment != cleaning.sealed.segment);
@@ -375,8 +371,8 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, Record record) {
   }
   auto write = std::make_unique<Write>();
   write->scope = scope;
-  if (const Record* open = shard.open.find(scope)) {
-    write->record = *open;
+  if (const Live* live = shard.live.find(scope)) {
+    write->record = std::make_unique<Record>(*live->open);
   } else {
     if (shard.find(scope).kind == Place::damaged) return false;
     const PurgeAction action = action_for(record, cleaning.request, cleaning.now);
@@ -384,10 +380,11 @@ bool StoreImpl::copy_forward(Cleaning& cleaning, Record record) {
       cleaning.removed += role_of(record) == Role::record ? 1 : 0;
       return true;
     }
-    write->record = action == PurgeAction::to_receipt ? receipt_of(record) : std::move(record);
+    write->record =
+        std::make_unique<Record>(action == PurgeAction::to_receipt ? receipt_of(record) : std::move(record));
     if (action == PurgeAction::to_receipt) ++cleaning.reply.receipts;
   }
-  write->role = role_of(write->record);
+  write->role = role_of(*write->record);
   start_write(shard, lock, std::move(write), cleaning.group);
   return true;
 }
@@ -400,8 +397,7 @@ bool StoreImpl::is_wholly_gone(const Sealed& sealed, Timestamp now) const {
     bool still_open = false;
     const Shard& shard = shard_of(entry.prefix);
     const std::lock_guard lock(shard.mutex);
-    shard.open.for_prefix(entry.prefix, [&](const Scope&, const Record&) { still_open = true; });
-    shard.writes.for_prefix(entry.prefix, [&](const Scope&, const Write*) { still_open = true; });
+    shard.live.for_prefix(entry.prefix, [&](const Scope&, const Live&) { still_open = true; });
     shard.events.for_prefix(entry.prefix, [&](const Scope&, const Shard::Waits&) { still_open = true; });
     if (still_open) return false;
   }

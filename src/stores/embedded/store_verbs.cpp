@@ -40,17 +40,17 @@ bool StoreImpl::apply(Shard& shard, std::unique_lock<std::mutex>& lock, StepT st
   }
   Write* write = shard.pool.take().release();
   write->scope = step.next->scope;
-  write->record = std::move(*step.next);
+  if (is_open(step.next->state)) write->record = shard.pool.take_record();
   write->gives_way = claimed != nullptr;
   write->records_change = existed ? 0 : 1;
   write->reply = &reply;
   write->executor = reply.executor;
   write->fail = &fail_reply<T>;
   reply.value = std::move(step.reply);  // true once the write is
-  shard.writes.set(write->scope, write);
+  shard.begin(*write);
   lock.unlock();
-  append_record_entry(write->record, write->bytes);
-  if (!is_open(write->record.state)) write->record.response.reset();  // it is read from disk from now on
+  encode_record(*step.next, *write);
+  if (write->record) *write->record = std::move(*step.next);
   writer_.submit(write);
   return false;
 }
@@ -148,7 +148,9 @@ bool StoreImpl::lookup(const OperationId& id, Reply<Record>& reply) {
     const std::lock_guard lock(shard.mutex);
     if (shard.stopped) return answer<Record>(reply, stopped_error());
     Write* pending = nullptr;
-    shard.writes.for_prefix(prefix, [&](const Scope&, Write* write) { pending = write; });
+    shard.live.for_prefix(prefix, [&](const Scope&, const Live& live) {
+      if (live.write) pending = live.write;
+    });
     if (pending) {
       pending->waiting.push_back({Verb::lookup_id, &id, &reply, reply.executor});
       return false;

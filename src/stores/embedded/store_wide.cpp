@@ -15,7 +15,7 @@ std::unique_ptr<Write> mark_write(const MarkEntry& entry) {
   auto write = std::make_unique<Write>();
   write->role = Role::mark;
   write->scope = entry.scope;
-  write->record = mark_record(entry);
+  write->record = std::make_unique<Record>(mark_record(entry));
   return write;
 }
 
@@ -37,15 +37,6 @@ void address(Write& write, Reply<T>& reply) {
   write.reply = &reply;
   write.executor = reply.executor;
   write.fail = &fail_reply<T>;
-}
-
-void encode(Write& write) {
-  if (write.kind == EntryKind::removal) {
-    append_removal_entry(write.scope, write.bytes);
-  } else {
-    append_record_entry(write.record, write.bytes);
-  }
-  if (write.role == Role::event || !is_open(write.record.state)) write.record.response.reset();
 }
 
 std::optional<MarkEntry> entry_at(const WideView& view, const Scope& scope) {
@@ -95,7 +86,7 @@ bool StoreImpl::claim_marked(const ClaimRequest& request, Reply<ClaimReply>& rep
       const std::optional<MarkEntry> entry = entry_at(view, mark.scope);
       add_mark(mark, leave_mark(mark, entry ? &*entry : nullptr, *claim.step.next, now), write->parts);
     }
-    write->record = std::move(*claim.step.next);
+    write->record = std::make_unique<Record>(std::move(*claim.step.next));
     write->gives_way = true;
     write->records_change = view.is_counted(request.scope) ? 0 : 1;
     for (const MarkEntry& entry : claim.taken) write->parts.push_back(mark_write(entry));
@@ -151,7 +142,7 @@ bool StoreImpl::decide_wide(Verb verb, const Scope& scope, const Event& event, R
     write->scope = scope;
     if (changes_marks(event, *step.next)) add_marks(view, event, *step.next, now, write->parts);
     if (events) add_events(*step.next, *events, now, write->parts);
-    write->record = std::move(*step.next);
+    write->record = std::make_unique<Record>(std::move(*step.next));
     write->gives_way = adopted;
     write->records_change = view.is_counted(scope) ? 0 : 1;
     address(*write, reply);
@@ -187,7 +178,7 @@ bool StoreImpl::adopt_mark(const AdoptMarkRequest& request, Reply<bool>& reply) 
         takes_mark(copy, entry ? &*entry : nullptr, entry ? view.record(entry->holder.scope) : nullptr, now);
     if (!taken || request.only_ask) return answer<bool>(reply, taken);
     auto write = mark_write(copy);
-    if (std::optional<Error> why = refuses_claims(*write->record.request))
+    if (std::optional<Error> why = refuses_claims(*write->record->request))
       return answer<bool>(reply, std::move(*why));
     write->gives_way = true;
     address(*write, reply);
@@ -214,17 +205,16 @@ void StoreImpl::add_events(const Record& next, const Events& events, Timestamp n
 std::unique_ptr<Write> StoreImpl::event_write(const PendingEvent& event) {
   auto write = std::make_unique<Write>();
   write->role = Role::event;
-  write->record = event_record(event);
-  write->scope = write->record.scope;
+  write->record = std::make_unique<Record>(event_record(event));
+  write->scope = write->record->scope;
   write->queued = std::make_unique<QueuedRef>(queued_ref(event));
   return write;
 }
 
 void StoreImpl::submit_wide(WideView& view, std::unique_ptr<Write> write) {
   Write* started = write.release();
-  view.shard_of(started->scope).writes.set(started->scope, started);
-  for (const std::unique_ptr<Write>& part : started->parts)
-    view.shard_of(part->scope).writes.set(part->scope, part.get());
+  view.shard_of(started->scope).begin(*started);
+  for (const std::unique_ptr<Write>& part : started->parts) view.shard_of(part->scope).begin(*part);
   view.unlock();
   encode(*started);
   for (const std::unique_ptr<Write>& part : started->parts) encode(*part);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "onceward/store.hpp"
-#include "stores/embedded/internal_record.hpp"
 #include "stores/embedded/log_format.hpp"
+#include "stores/embedded/slot.hpp"
 
 namespace onceward::embedded {
 
@@ -77,22 +77,23 @@ class WriteGroup {
 };
 
 struct Write {
+  // What the writer reads of each stands together: it was written on another core.
   Write* next = nullptr;
+  std::string bytes;  // the whole entry
   EntryKind kind = EntryKind::record;
   Role role = Role::record;
+  bool gives_way = false;  // a new claim: refused when room is short, so that outcomes still fit
+  int records_change = 0;  // to the number of records in the store
+  std::vector<std::unique_ptr<Write>> parts;
   Scope scope;
-  Record record;             // for EntryKind::record
-  std::string bytes;         // the whole entry
-  std::uint32_t offset = 0;  // where it went
-  bool gives_way = false;    // a new claim: refused when room is short, so that outcomes still fit
-  int records_change = 0;    // to the number of records in the store
+  Slot slot;                       // what the index will have of it; its offset is known when it is written
+  std::unique_ptr<Record> record;  // for EntryKind::record; once encoded, only if it stays open
   Completion* reply = nullptr;
   Executor* executor = nullptr;
-  void (*fail)(Completion* reply, const Error& error) = nullptr;
-  WriteGroup* group = nullptr;
-  std::vector<Waiter> waiting;  // guarded by the shard's mutex
-  std::vector<std::unique_ptr<Write>> parts;
+  std::vector<Waiter> waiting;        // guarded by the shard's mutex
   std::unique_ptr<QueuedRef> queued;  // an event's: what its queue will have of it
+  WriteGroup* group = nullptr;
+  void (*fail)(Completion* reply, const Error& error) = nullptr;
 
   std::size_t all_bytes() const {
     std::size_t all = bytes.size();
@@ -100,45 +101,71 @@ struct Write {
     return all;
   }
 
+  // It comes from another core: all that the writer will read of it.
+  void prefetch() const {
+    __builtin_prefetch(bytes.data());
+    __builtin_prefetch(&scope);
+    __builtin_prefetch(&reply);
+  }
+
   // For another use: nothing is held on to but the room of `bytes`. What every use sets stays as it is.
   void reset() {
+    bytes.clear();
     kind = EntryKind::record;
     role = Role::record;
-    record.request.reset();
-    record.response.reset();
-    bytes.clear();
     gives_way = false;
     records_change = 0;
+    parts.clear();
+    record.reset();
     reply = nullptr;
     executor = nullptr;
-    fail = nullptr;
-    group = nullptr;
     waiting.clear();
-    parts.clear();
     queued.reset();
+    group = nullptr;
+    fail = nullptr;
   }
 };
 
-// Writes to be used again, with the room that their bytes have: each would otherwise be taken from the
-// worker's heap and given back by the writer's thread. Guarded by its shard's mutex.
+// The entry of a record, and what the index will have of it.
+void encode_record(const Record& record, Write& write);
+// The entry of what the write brings. Of its record it keeps what is open: the rest is read from disk from
+// now on.
+void encode(Write& write);
+
+// Writes and open records to be used again, the writes with the room that their bytes have: each would
+// otherwise be taken from the worker's heap and given back by the writer's thread. Guarded by its shard's
+// mutex.
 class WritePool {
  public:
-  std::unique_ptr<Write> take() {
-    if (spare_.empty()) return std::make_unique<Write>();
-    std::unique_ptr<Write> write = std::move(spare_.back());
-    spare_.pop_back();
-    return write;
-  }
+  std::unique_ptr<Write> take() { return take_from(writes_); }
+  std::unique_ptr<Record> take_record() { return take_from(records_); }
   void give(std::unique_ptr<Write> write) {
-    if (spare_.size() >= spare_max || write->bytes.capacity() > bytes_max) return;
+    if (writes_.size() >= spare_max || write->bytes.capacity() > bytes_max) return;
     write->reset();
-    spare_.push_back(std::move(write));
+    writes_.push_back(std::move(write));
+  }
+  void give(std::unique_ptr<Record> record) {
+    if (!record || records_.size() >= spare_max) return;
+    record->request.reset();
+    record->response.reset();
+    record->result.reset();
+    records_.push_back(std::move(record));
   }
 
  private:
   static constexpr std::size_t spare_max = 64;
   static constexpr std::size_t bytes_max = 16 << 10;
-  std::vector<std::unique_ptr<Write>> spare_;
+
+  template <class T>
+  static std::unique_ptr<T> take_from(std::vector<std::unique_ptr<T>>& spare) {
+    if (spare.empty()) return std::make_unique<T>();
+    std::unique_ptr<T> taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+  }
+
+  std::vector<std::unique_ptr<Write>> writes_;
+  std::vector<std::unique_ptr<Record>> records_;
 };
 
 // Replies on their way back, one chain per executor: a commit batch wakes each worker once.

@@ -23,6 +23,7 @@ class WriteQueue {
     Write* write = last_.exchange(nullptr);
     while (write) {
       Write* const earlier = write->next;
+      write->prefetch();
       write->next = first;
       first = write;
       write = earlier;
