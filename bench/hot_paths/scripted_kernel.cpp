@@ -1,13 +1,16 @@
 #include "scripted_kernel.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstring>
 
@@ -62,6 +65,32 @@ int take_events(epoll_event* events, int max) {
     descriptor.due = 0;
   }
   return count;
+}
+
+long receive(int fd, char* into, std::size_t size, int flags) {
+  Descriptor& descriptor = *of(fd);
+  const std::size_t left = descriptor.incoming.size() - descriptor.read;
+  if (left == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const std::size_t count = std::min(left, size);
+  std::memcpy(into, descriptor.incoming.data() + descriptor.read, count);
+  if ((flags & MSG_PEEK) == 0) descriptor.read += count;
+  return static_cast<long>(count);
+}
+
+long send(int fd, std::string_view bytes) {
+  Descriptor& descriptor = *of(fd);
+  kernel->last_answer.clear();
+  if (descriptor.role == Role::client) {
+    kernel->last_answer.append(bytes);
+    ++kernel->answered;
+  } else {
+    ++kernel->forwarded;
+    deliver(descriptor, kernel->answer);
+  }
+  return static_cast<long>(bytes.size());
 }
 
 }  // namespace
@@ -120,36 +149,24 @@ int connect(int fd, const sockaddr*, socklen_t) {
   return 0;
 }
 
-ssize_t recv(int fd, void* into, size_t size, int flags) {
-  Descriptor& descriptor = *of(fd);
-  const size_t left = descriptor.incoming.size() - descriptor.read;
-  if (left == 0) {
-    errno = EAGAIN;
-    return -1;
+long syscall(long number, ...) {
+  va_list arguments;
+  va_start(arguments, number);
+  std::array<long, 6> given{};
+  for (long& one : given) one = va_arg(arguments, long);
+  va_end(arguments);
+  const int fd = static_cast<int>(given[0]);
+  const auto bytes = static_cast<std::size_t>(given[2]);
+  switch (number) {
+    case SYS_recvfrom:
+      return receive(fd, reinterpret_cast<char*>(given[1]), bytes, static_cast<int>(given[3]));
+    case SYS_sendto:
+      return send(fd, {reinterpret_cast<const char*>(given[1]), bytes});
+    default: {
+      static const auto real = reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
+      return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+    }
   }
-  const size_t count = std::min(left, size);
-  std::memcpy(into, descriptor.incoming.data() + descriptor.read, count);
-  if ((flags & MSG_PEEK) == 0) descriptor.read += count;
-  return static_cast<ssize_t>(count);
-}
-
-ssize_t sendmsg(int fd, const msghdr* message, int) {
-  Descriptor& descriptor = *of(fd);
-  size_t total = 0;
-  kernel->last_answer.clear();
-  for (size_t i = 0; i < message->msg_iovlen; ++i) {
-    const iovec& part = message->msg_iov[i];
-    if (descriptor.role == Role::client)
-      kernel->last_answer.append(static_cast<const char*>(part.iov_base), part.iov_len);
-    total += part.iov_len;
-  }
-  if (descriptor.role == Role::client) {
-    ++kernel->answered;
-  } else {
-    ++kernel->forwarded;
-    deliver(descriptor, kernel->answer);
-  }
-  return static_cast<ssize_t>(total);
 }
 
 }  // extern "C"

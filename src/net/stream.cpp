@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "net/socket_calls.hpp"
+
 namespace onceward::net {
 namespace {
 
@@ -25,6 +27,27 @@ void drop_front(std::span<std::string_view> pieces, std::size_t bytes) {
     piece.remove_prefix(taken);
     bytes -= taken;
   }
+}
+
+// A head and a small body are sooner joined than told to the kernel as two.
+constexpr std::size_t joined_bytes_max = 2048;
+
+ssize_t send_pieces(int fd, std::span<const std::string_view> pieces) {
+  std::array<iovec, 4> parts{};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  std::size_t total = 0;
+  for (std::string_view piece : pieces) {
+    if (piece.empty()) continue;
+    parts[message.msg_iovlen++] = {const_cast<char*>(piece.data()), piece.size()};
+    total += piece.size();
+  }
+  if (message.msg_iovlen == 1) return send_one(fd, static_cast<char*>(parts[0].iov_base), total);
+  if (total > joined_bytes_max) return send_gathered(fd, message);
+  std::array<char, joined_bytes_max> one;
+  char* end = one.data();
+  for (std::string_view piece : pieces) end += piece.copy(end, piece.size());
+  return send_one(fd, one.data(), total);
 }
 
 bool all_empty(std::span<const std::string_view> pieces) {
@@ -111,7 +134,7 @@ IoResult Stream::try_read(std::span<char> into) {
     }
   }
   ssize_t n = 0;
-  do n = ::recv(fd_, into.data(), into.size(), 0);
+  do n = receive(fd_, into.data(), into.size(), 0);
   while (n < 0 && errno == EINTR);
   if (n == 0) return {IoStatus::end, 0};
   if (n > 0) {
@@ -168,13 +191,8 @@ IoResult Stream::try_write_tls(std::span<std::string_view> pieces) {
 IoResult Stream::try_write(std::span<std::string_view> pieces) {
   if (closed_) return {IoStatus::error, 0};
   if (tls_) return try_write_tls(pieces);
-  std::array<iovec, pieces_max> parts{};
-  msghdr message{};
-  message.msg_iov = parts.data();
-  for (std::string_view piece : pieces)
-    if (!piece.empty()) parts[message.msg_iovlen++] = {const_cast<char*>(piece.data()), piece.size()};
   ssize_t n = 0;
-  do n = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+  do n = send_pieces(fd_, pieces);
   while (n < 0 && errno == EINTR);
   if (n >= 0) {
     plain_bytes_out_ += static_cast<std::uint64_t>(n);
@@ -261,7 +279,7 @@ bool Stream::quiet() {
     const int n = SSL_peek(tls_.get(), &byte, 1);
     return n <= 0 && SSL_get_error(tls_.get(), n) == SSL_ERROR_WANT_READ;
   }
-  return ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  return receive(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void Stream::shutdown_write() {
