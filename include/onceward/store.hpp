@@ -129,6 +129,8 @@ class Store {
 
   // Inserts, or takes over what may run again, or returns the record that stands. Idempotent by owner.
   virtual bool claim(const ClaimRequest&, Reply<ClaimReply>&) = 0;
+  // A claim of this scope is likely to be asked for next. Changes nothing: a store may use the time.
+  virtual void expect(const Scope&) {}
   // claimed → processing, while the lease lives.
   virtual bool dispatch(const Fence&, Reply<Record>&) = 0;
   // Extends the lease from now, never beyond hold_until.

@@ -12,6 +12,7 @@
 #include "core/reserved.hpp"
 #include "core/scope.hpp"
 #include "core/transition.hpp"
+#include "stores/memory/due_list.hpp"
 #include "stores/memory/mark_table.hpp"
 #include "stores/memory/memory_outbox.hpp"
 #include "stores/memory/packed_memory.hpp"
@@ -20,6 +21,8 @@
 namespace onceward {
 namespace {
 
+using memory::Due;
+using memory::DueList;
 using memory::MarkTable;
 using memory::MemoryOutbox;
 using memory::PackedMemory;
@@ -32,12 +35,6 @@ std::optional<Timestamp> due_at(const Record& record) {
   if (record.state == State::succeeded || record.state == State::failed) return record.expires_at;
   return gone_at(record);
 }
-
-struct Due {
-  Timestamp at;
-  std::uint64_t prefix;                                             // of its scope
-  bool operator<(const Due& other) const { return at > other.at; }  // the earliest on top of the heap
-};
 
 const Events* events_of(const CompleteRequest& event) { return event.events.get(); }
 const Events* events_of(const ResolveRequest& event) { return event.events.get(); }
@@ -74,6 +71,8 @@ class MemoryStore final : public Store, OutboxStore {
     reply.value = std::move(step.reply);
     return true;
   }
+
+  void expect(const Scope& scope) override { shard_of(scope_prefix(scope)).records.fetch_ahead(scope); }
 
   bool dispatch(const Fence& fence, Reply<Record>& reply) override {
     return apply(fence.scope, fence, reply);
@@ -156,9 +155,8 @@ class MemoryStore final : public Store, OutboxStore {
       stats.records += shard.records.size();
       stats.bytes += shard.records.bytes() + shard.marks.bytes();
       stats.open_records += shard.records.open();
-      if (!shard.due.empty() && shard.due.front().at < now) {
-        stats.purge_lag = std::max(stats.purge_lag, Duration(now - shard.due.front().at));
-      }
+      if (const Due* due = shard.due.first(); due && due->at < now)
+        stats.purge_lag = std::max(stats.purge_lag, Duration(now - due->at));
     }
     stats.bytes += outbox_.bytes();
     reply.value = stats;
@@ -205,7 +203,7 @@ class MemoryStore final : public Store, OutboxStore {
     explicit Shard(PackedMemory& memory) : records(memory) {}
     std::mutex mutex;
     RecordTable records;
-    std::vector<Due> due;  // a heap; entries whose record has moved on are skipped
+    DueList due;  // entries whose record has moved on are skipped
     MarkTable marks;
   };
   using ShardNumbers = std::set<std::size_t>;
@@ -354,10 +352,7 @@ class MemoryStore final : public Store, OutboxStore {
   }
 
   void put(Shard& shard, Record&& next, bool is_new) {
-    if (const auto at = due_at(next)) {
-      shard.due.push_back({*at, scope_prefix(next.scope)});
-      std::push_heap(shard.due.begin(), shard.due.end());
-    }
+    if (const auto at = due_at(next)) shard.due.add({*at, scope_prefix(next.scope)});
     shard.records.put(std::move(next));
     if (is_new) records_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -386,14 +381,13 @@ class MemoryStore final : public Store, OutboxStore {
     for (const std::unique_ptr<Shard>& one : shards_) {
       Shard& shard = *one;
       std::lock_guard lock(shard.mutex);
-      while (!shard.due.empty() && shard.due.front().at <= clock_.now()) {
+      for (const Due* due = shard.due.first(); due && due->at <= clock_.now(); due = shard.due.first()) {
         if (looked_at++ == request.chunk) {
           reply.cursor = "more";
           return reply;
         }
-        const std::uint64_t prefix = shard.due.front().prefix;
-        std::pop_heap(shard.due.begin(), shard.due.end());
-        shard.due.pop_back();
+        const std::uint64_t prefix = due->prefix;
+        shard.due.drop_first();
         for (const Scope& scope : shard.records.scopes_of(prefix)) purge_one(shard, scope, request, reply);
       }
       looked_at += shard.marks.purge(clock_.now(), request.chunk - looked_at);

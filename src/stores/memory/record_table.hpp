@@ -3,6 +3,7 @@
 // request that made it stays allocated. Guarded by its shard's mutex.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,6 +40,9 @@ class RecordTable {
   std::size_t bytes() const { return bytes_; }
   std::size_t open() const { return open_; }
 
+  // Sends for what a search for this scope will look at first. Any thread, without the mutex: what has moved
+  // meanwhile is fetched in vain.
+  void fetch_ahead(const Scope& scope) const;
   Found find(const Scope& scope) const;
   void put(Record&& record);
   void remove(const Scope& scope);
@@ -60,7 +64,8 @@ class RecordTable {
   };
 
   std::size_t mask() const { return cells_.size() - 1; }
-  std::size_t place_of(std::uint64_t prefix) const;
+  static std::size_t place_of(std::uint64_t prefix, std::size_t mask);
+  std::size_t place_of(std::uint64_t prefix) const { return place_of(prefix, mask()); }
   static Scope scope_of(const Cell& cell);
   const Cell* find_cell(const Scope& scope) const;
   Cell& cell_for(const Scope& scope);  // the record's, or a free one
@@ -70,6 +75,9 @@ class RecordTable {
 
   PackedMemory& memory_;
   std::vector<Cell> cells_;  // a power of two, or none
+  // Where the cells are, for who does not hold the mutex; read one without the other, it is a wrong guess.
+  std::atomic<const Cell*> cells_shown_ = nullptr;
+  std::atomic<std::size_t> mask_shown_ = 0;
   std::size_t size_ = 0;
   std::size_t bytes_ = 0;
   std::size_t open_ = 0;
