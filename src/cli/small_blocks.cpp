@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t step = 16;
 constexpr std::size_t largest = 1024;
 constexpr std::size_t classes = largest / step + 1;  // by size; the first stands for none
-constexpr std::uint32_t kept_per_class = 128;  // of each size: 8 MiB a thread at the most, if all are used
+constexpr std::uint32_t kept_per_class = 128;  // of each size: 4 MiB a thread at the most, if all are used
 
 struct Free {
   Free* next;
