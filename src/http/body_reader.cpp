@@ -76,9 +76,19 @@ Task<BodyPiece> Connection::wait_for_piece() {
   const MonoTime deadline = in(server_.limits.body_timeout);
   while (true) {
     const BodyStatus filled = co_await fill(deadline);
-    if (filled != BodyStatus::piece) co_return BodyPiece{fail_body(filled), {}};
+    if (filled != BodyStatus::piece) co_return BodyPiece{reading_stopped_ ? filled : fail_body(filled), {}};
     if (const std::optional<BodyPiece> piece = next_piece()) co_return *piece;
   }
+}
+
+void Connection::stop_reading() {
+  reading_stopped_ = true;
+  stream_.interrupt_read();
+}
+
+void Connection::read_on() {
+  reading_stopped_ = false;
+  stream_.allow_read();
 }
 
 bool Connection::body_buffered() const {

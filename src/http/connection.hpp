@@ -41,6 +41,8 @@ class Connection {
   Task<BodyPiece> read_body_some();
   Task<ReadBody> read_body(std::size_t limit, std::string& out);
   bool body_buffered() const;  // all of a length body has arrived
+  void stop_reading();
+  void read_on();
 
   // Writing the answer (answer.cpp).
   Task<bool> respond(int status, std::string_view lines, std::string_view body, std::string_view reason);
@@ -107,7 +109,8 @@ class Connection {
   RequestHead head_;
   BodyDecoder decoder_;
   std::string out_;
-  std::size_t piece_bytes_ = 0;  // of the input, behind the last piece given out
+  bool reading_stopped_ = false;  // by stop_reading(): nothing is wrong with the body
+  std::size_t piece_bytes_ = 0;   // of the input, behind the last piece given out
   std::uint64_t answer_left_ = 0;
   std::uint64_t bytes_sent_ = 0;
   int status_ = 0;

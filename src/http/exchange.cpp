@@ -14,7 +14,8 @@ Task<ReadBody> Exchange::read_body(std::size_t limit, std::string& out) {
   return connection_.read_body(limit, out);
 }
 bool Exchange::body_buffered() const { return connection_.body_buffered(); }
-void Exchange::stop_reading() { connection_.stream_.interrupt_read(); }
+void Exchange::stop_reading() { connection_.stop_reading(); }
+void Exchange::read_on() { connection_.read_on(); }
 
 Task<bool> Exchange::respond(int status, std::string_view lines, std::string_view body,
                              std::string_view reason) {

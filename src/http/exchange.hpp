@@ -55,7 +55,10 @@ class Exchange {
   Task<ReadBody> read_body(std::size_t limit, std::string& out);
 
   bool body_buffered() const;  // a body of known length has arrived whole: reading it will not wait
-  void stop_reading();         // a read that waits, or the next one, ends as `closed`
+  // A read that waits, or the next one, ends as `closed`. What is left of the body can be read after
+  // read_on().
+  void stop_reading();
+  void read_on();
 
   // A whole answer in one write. `lines` are "Name: value\r\n" lines without framing headers; Date (when
   // absent), Content-Length and Connection are added; HEAD, 204 and 304 get no body.

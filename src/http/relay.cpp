@@ -147,6 +147,7 @@ Task<> Relay::end_upload() {
     exchange_.stop_reading();
     lease_.close();
     co_await upload_over_.wait(MonoTime::max());
+    exchange_.read_on();  // the answer may have said that the connection is kept
   }
   if (upload_broken_) lease_.close();
 }

@@ -173,6 +173,24 @@ TEST_F(RelayTest, AnEarlyAnswerStopsTheUpload) {
   wait_for(1);
 }
 
+TEST_F(RelayTest, AfterAnEarlyAnswerAConnectionWhoseBodyIsNearlyThereIsKeptAsSaid) {
+  start();
+  Raw client = server->connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1005\r\n\r\nbegin");
+  Raw peer = listener.accept();
+  peer.read_until("begin");
+  peer.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+  const std::string answer = client.read_answer();
+  EXPECT_EQ(status_of(answer), "413");
+  EXPECT_FALSE(has(answer, "Connection: close\r\n"));
+  wait_for(1);
+  client.send(std::string(1000, 'z') + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
+  Raw next = listener.accept();
+  EXPECT_TRUE(has(next.read_until("\r\n\r\n"), "GET /next "));
+  next.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  EXPECT_EQ(status_of(client.read_answer()), "200");
+}
+
 TEST_F(RelayTest, LargeBodiesPassInFlatMemory) {
   start();
   constexpr std::size_t total = 96 * 1024 * 1024;

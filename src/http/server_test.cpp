@@ -63,6 +63,19 @@ TEST(Server, AnswersPipelinedRequestsInTheirOrder) {
     EXPECT_EQ(body_of(client.read_answer()), "POST /" + std::to_string(i) + " " + std::string(1000, 'x'));
 }
 
+TEST(Server, KeepsAConnectionWhoseReadingWasStoppedWhileNobodyRead) {
+  RunningServer server([](Exchange& exchange) -> Task<> {
+    exchange.stop_reading();
+    exchange.read_on();
+    co_await exchange.respond(200, {}, "ok");
+  });
+  Raw client = server.connect();
+  for (int i = 0; i < 3; ++i) {
+    client.send(post("/", "hello"));
+    EXPECT_EQ(body_of(client.read_answer()), "ok");
+  }
+}
+
 TEST(Server, ReadsARequestThatArrivesByteByByte) {
   RunningServer server(echo);
   Raw client = server.connect();

@@ -69,6 +69,7 @@ class Stream final : Watch {
   void close_now();       // close() that resumes them before it returns
   void reset();           // close() that the peer sees as an abort, not as an end
   void interrupt_read();  // the reader, now or next, gets `interrupted` once
+  void allow_read() { read_.interrupted = false; }  // the next one does not, if none did
 
  private:
   struct Side {
