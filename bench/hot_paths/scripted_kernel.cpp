@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace onceward::bench {
@@ -162,6 +163,8 @@ long syscall(long number, ...) {
       return receive(fd, reinterpret_cast<char*>(given[1]), bytes, static_cast<int>(given[3]));
     case SYS_sendto:
       return send(fd, {reinterpret_cast<const char*>(given[1]), bytes});
+    case SYS_sendmsg:  // nothing that is measured is that large
+      std::abort();
     default: {
       static const auto real = reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
       return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);

@@ -1,7 +1,7 @@
 // ScriptedKernel: stands in for the kernel's side of sockets, so that the whole proxy runs in one thread
-// without a network and executes the same instructions every time. It replaces epoll, accept, connect,
-// recv and sendmsg at link time: one client sends requests, one upstream answers each of them at once.
-// One thread.
+// without a network and executes the same instructions every time. It replaces epoll, accept, connect and
+// `syscall` at link time: one client sends requests, one upstream answers each of them at
+// once. One thread.
 #pragma once
 
 #include <cstddef>

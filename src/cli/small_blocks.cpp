@@ -64,8 +64,8 @@ void keep(void* block, std::size_t cls) {
 }  // namespace
 
 void* operator new(std::size_t bytes) {
+  if (bytes > largest) return from_library(bytes);
   const std::size_t cls = class_of(bytes);
-  if (cls >= classes) return from_library(bytes);
   Free* const first = kept.first[cls];
   if (!first) return from_library(cls * step);
   kept.first[cls] = first->next;
@@ -75,8 +75,7 @@ void* operator new(std::size_t bytes) {
 
 void operator delete(void* block, std::size_t bytes) noexcept {
   if (!block) return;
-  const std::size_t cls = class_of(bytes);
-  cls < classes ? keep(block, cls) : std::free(block);
+  bytes <= largest ? keep(block, class_of(bytes)) : std::free(block);
 }
 
 void operator delete(void* block) noexcept {

@@ -141,7 +141,11 @@ Task<Connection::Progress> Connection::end_unusual_request() {
   if (answer_ == Answer::streaming) abort();
   if (answer_ == Answer::cut || stream_.broken()) co_return Progress::stop;
   in_.consume(std::exchange(piece_bytes_, 0));
-  const bool whole = keep_alive_ && co_await drain_body();
+  // Who drains the server need not wait for the rest of a body that has its answer.
+  const bool goes_on = keep_alive_ && (decoder_.ended() || !server_.draining);
+  idle_ = true;
+  const bool whole = goes_on && co_await drain_body();
+  idle_ = false;
   in_.unpin();
   if (!whole) {
     co_await linger();

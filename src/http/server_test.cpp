@@ -409,6 +409,21 @@ TEST(Server, DrainingLetsRequestsFinishAndClosesIdleConnections) {
   EXPECT_EQ(server->server->connections(), 0U);
 }
 
+TEST(Server, DrainingDoesNotWaitForTheRestOfABodyThatHasItsAnswer) {
+  auto server = std::make_unique<RunningServer>(
+      [](Exchange& exchange) -> Task<> { co_await exchange.respond(413, {}, "no"); });
+  Raw client = server->connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nbegin");
+  EXPECT_EQ(status_of(client.read_answer()), "413");
+  std::promise<bool> drained;
+  (**&server->worker).call([&] {
+    spawn([](Server& drain, std::promise<bool>& done) -> Task<> {
+      done.set_value(co_await drain.drain(net::Worker::now() + 10s));
+    }(*server->server, drained));
+  });
+  EXPECT_TRUE(drained.get_future().get()) << "not within 10 s";
+}
+
 TEST(Server, AFailedWriteIsReportedAndNeverThrown) {
   std::promise<bool> result;
   RunningServer server([&](Exchange& exchange) -> Task<> {

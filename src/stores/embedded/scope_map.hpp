@@ -40,16 +40,18 @@ class ScopeMap {
     return cells_[at]->value;
   }
 
-  // `change(value)`, if there is one. False: it goes.
+  // `change(value)`, if there is one. False: it goes. Returns whether there was one.
   template <class Change>
-  void change(const Scope& scope, Change change) {
-    if (size_ == 0) return;
+  bool change(const Scope& scope, Change change) {
+    if (size_ == 0) return false;
     std::size_t at = place_of(scope_prefix(scope));
     while (cells_[at] && cells_[at]->scope != scope) at = (at + 1) & mask();
-    if (!cells_[at] || change(cells_[at]->value)) return;
+    if (!cells_[at]) return false;
+    if (change(cells_[at]->value)) return true;
     give_node(std::move(cells_[at]));
     --size_;
     close_gap(at);
+    return true;
   }
   void erase(const Scope& scope) {
     change(scope, [](const T&) { return false; });

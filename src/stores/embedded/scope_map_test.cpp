@@ -60,11 +60,11 @@ TEST(ScopeMap, LetsGoOfWhatARemovedValueHeld) {
 TEST(ScopeMap, ChangesWhatIsThereAndDropsItWhenTold) {
   ScopeMap<int> map;
   map[scope_of_number(1)] = 5;
-  map.change(scope_of_number(2), [](int&) -> bool { throw "there is none"; });
-  map.change(scope_of_number(1), [](int& value) { return ++value == 6; });
+  EXPECT_FALSE(map.change(scope_of_number(2), [](int&) -> bool { throw "there is none"; }));
+  EXPECT_TRUE(map.change(scope_of_number(1), [](int& value) { return ++value == 6; }));
   ASSERT_NE(map.find(scope_of_number(1)), nullptr);
   EXPECT_EQ(*map.find(scope_of_number(1)), 6);
-  map.change(scope_of_number(1), [](int& value) { return ++value == 6; });
+  EXPECT_TRUE(map.change(scope_of_number(1), [](int& value) { return ++value == 6; }));
   EXPECT_EQ(map.size(), 0u);
   EXPECT_EQ(map[scope_of_number(1)], 0);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
 #include "stores/embedded/scanned_index.hpp"
 
 namespace onceward::embedded {
@@ -62,11 +63,12 @@ void Shard::publish(Write& write) {
     }
     return forget(write);
   }
-  live.change(write.scope, [&](Live& at) {
+  const bool was_begun = live.change(write.scope, [&](Live& at) {
     at.write = nullptr;
     at.open.swap(write.record);
     return at.open != nullptr;
   });
+  ONCEWARD_ASSERT(was_begun);
   pool.give(std::move(write.record));
 }
 
