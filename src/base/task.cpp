@@ -1,16 +1,12 @@
 #include "base/task.hpp"
 
-#include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "base/block_cache.hpp"
+
 namespace onceward {
 namespace {
-
-constexpr std::size_t class_bytes = 256;
-constexpr std::size_t classes = 16;  // frames up to 4 KiB are kept
-constexpr std::uint32_t kept_per_class = 256;
 
 // Under AddressSanitizer every frame is a plain allocation, so that it sees each frame's end.
 #if __has_feature(address_sanitizer)
@@ -19,43 +15,23 @@ constexpr bool keep_frames = false;
 constexpr bool keep_frames = true;
 #endif
 
-struct FreeFrame {
-  FreeFrame* next;
-};
-
-// Without constructor and destructor, so that reaching it is one instruction; what ends with the thread
-// is told to FrameCleaner, by the slow path.
-struct FrameCache {
-  std::array<FreeFrame*, classes> free;
-  std::array<std::uint32_t, classes> count;
-};
-
-constinit thread_local FrameCache frames{};
+constexpr std::size_t largest = 4096;  // larger frames are not kept
+using Frames = BlockCache<256, largest, 256>;
+constinit thread_local Frames frames;
 
 struct FrameCleaner {
   bool on = false;
-  ~FrameCleaner() {
-    for (FreeFrame*& head : frames.free)
-      while (head) std::free(std::exchange(head, head->next));
-    frames.count.fill(kept_per_class);  // what is released from now on is not kept
-  }
+  ~FrameCleaner() { frames.let_go(); }
 };
-
 thread_local FrameCleaner cleaner;
-
-std::size_t class_of(std::size_t bytes) { return (bytes - 1) / class_bytes; }
 
 }  // namespace
 
 void* allocate_frame(std::size_t bytes) {
-  const std::size_t cls = class_of(bytes);
-  if (keep_frames && cls < classes) {
-    if (FreeFrame* head = frames.free[cls]) {
-      frames.free[cls] = head->next;
-      --frames.count[cls];
-      return head;
-    }
-    bytes = (cls + 1) * class_bytes;
+  if (keep_frames && bytes <= largest) {
+    const std::size_t cls = Frames::class_of(bytes);
+    if (void* const frame = frames.take(cls)) return frame;
+    bytes = Frames::class_bytes(cls);
   }
   cleaner.on = true;
   void* frame = std::malloc(bytes);
@@ -64,15 +40,8 @@ void* allocate_frame(std::size_t bytes) {
 }
 
 void release_frame(void* frame, std::size_t bytes) noexcept {
-  const std::size_t cls = class_of(bytes);
-  if (keep_frames && cls < classes && frames.count[cls] < kept_per_class) {
-    auto* head = static_cast<FreeFrame*>(frame);
-    head->next = frames.free[cls];
-    frames.free[cls] = head;
-    ++frames.count[cls];
-    return;
-  }
-  std::free(frame);
+  if (!keep_frames || bytes > largest) return std::free(frame);
+  frames.give_back(frame, Frames::class_of(bytes));
 }
 
 }  // namespace onceward

@@ -5,12 +5,10 @@
 // block's end.
 #include <malloc.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <utility>
+
+#include "base/block_cache.hpp"
 
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 
@@ -18,32 +16,14 @@ namespace {
 
 constexpr std::size_t step = 16;
 constexpr std::size_t largest = 1024;
-constexpr std::size_t classes = largest / step + 1;  // by size; the first stands for none
-constexpr std::uint32_t kept_per_class = 128;  // of each size: 4 MiB a thread at the most, if all are used
-
-struct Free {
-  Free* next;
-};
-
-struct Kept {
-  std::array<Free*, classes> first;
-  std::array<std::uint32_t, classes> count;
-};
-
-// Without constructor and destructor, so that reaching it is one instruction.
-constinit thread_local Kept kept{};
+using Blocks = onceward::BlockCache<step, largest, 128>;  // 4 MiB a thread at the most, if all sizes are used
+constinit thread_local Blocks blocks;
 
 struct Cleaner {
   bool on = false;
-  ~Cleaner() {
-    for (Free*& first : kept.first)
-      while (first) std::free(std::exchange(first, first->next));
-    kept.count.fill(kept_per_class);  // what is given back from now on is not kept
-  }
+  ~Cleaner() { blocks.let_go(); }
 };
 thread_local Cleaner cleaner;
-
-std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 1 : (bytes + step - 1) / step; }
 
 void* from_library(std::size_t bytes) {
   cleaner.on = true;
@@ -55,34 +35,27 @@ void* from_library(std::size_t bytes) {
   }
 }
 
-void keep(void* block, std::size_t cls) {
-  if (kept.count[cls] >= kept_per_class) return std::free(block);
-  ++kept.count[cls];
-  kept.first[cls] = new (block) Free{kept.first[cls]};
-}
+std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 0 : Blocks::class_of(bytes); }
 
 }  // namespace
 
 void* operator new(std::size_t bytes) {
   if (bytes > largest) return from_library(bytes);
   const std::size_t cls = class_of(bytes);
-  Free* const first = kept.first[cls];
-  if (!first) return from_library(cls * step);
-  kept.first[cls] = first->next;
-  --kept.count[cls];
-  return first;
+  void* const block = blocks.take(cls);
+  return block ? block : from_library(Blocks::class_bytes(cls));
 }
 
 void operator delete(void* block, std::size_t bytes) noexcept {
   if (!block) return;
-  bytes <= largest ? keep(block, class_of(bytes)) : std::free(block);
+  bytes <= largest ? blocks.give_back(block, class_of(bytes)) : std::free(block);
 }
 
 void operator delete(void* block) noexcept {
   if (!block) return;
   // At least what was asked for: a block of the C library is a multiple of the step, and half a step.
-  const std::size_t cls = malloc_usable_size(block) / step;
-  cls < classes ? keep(block, cls) : std::free(block);
+  const std::size_t bytes = malloc_usable_size(block) / step * step;
+  bytes <= largest ? blocks.give_back(block, class_of(bytes)) : std::free(block);
 }
 
 void* operator new[](std::size_t bytes) { return operator new(bytes); }

@@ -157,15 +157,21 @@ TEST_F(RelayTest, BothDirectionsFlowAtTheSameTime) {
   EXPECT_EQ(last_outcome, RelayOutcome::done);
 }
 
-TEST_F(RelayTest, AnEarlyAnswerStopsTheUpload) {
-  start();
-  Raw client = server->connect();
-  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nbegin");
+// Sends a body's beginning, which the upstream answers at once. Its end of the connection, and the answer.
+std::pair<Raw, std::string> answered_early(Raw& client, RawListener& listener, std::size_t length) {
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(length) + "\r\n\r\nbegin");
   Raw peer = listener.accept();
   peer.read_until("begin");
   peer.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
-  const std::string answer = client.read_answer();
+  std::string answer = client.read_answer();
   EXPECT_EQ(status_of(answer), "413");
+  return {std::move(peer), std::move(answer)};
+}
+
+TEST_F(RelayTest, AnEarlyAnswerStopsTheUpload) {
+  start();
+  Raw client = server->connect();
+  auto [peer, answer] = answered_early(client, listener, 1000000);
   EXPECT_TRUE(has(answer, "Connection: close\r\n"));
   EXPECT_TRUE(client.at_end());
   EXPECT_TRUE(peer.at_end());
@@ -176,12 +182,7 @@ TEST_F(RelayTest, AnEarlyAnswerStopsTheUpload) {
 TEST_F(RelayTest, AfterAnEarlyAnswerAConnectionWhoseBodyIsNearlyThereIsKeptAsSaid) {
   start();
   Raw client = server->connect();
-  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1005\r\n\r\nbegin");
-  Raw peer = listener.accept();
-  peer.read_until("begin");
-  peer.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
-  const std::string answer = client.read_answer();
-  EXPECT_EQ(status_of(answer), "413");
+  auto [peer, answer] = answered_early(client, listener, 1005);
   EXPECT_FALSE(has(answer, "Connection: close\r\n"));
   wait_for(1);
   client.send(std::string(1000, 'z') + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
