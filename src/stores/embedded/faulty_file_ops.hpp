@@ -58,6 +58,15 @@ class FaultyFileOps final : public FileOps {
     note(file, offset, count);
     return FileOps::pwrite(file, from, count, offset);
   }
+  std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) override {
+    const int error = due();
+    if (error != 0 && kind() == Kind::short_write && count > block) {
+      return FileOps::pwrite(file, from, count / 2 / block * block, offset);
+    }
+    // Whether a write whose sync failed is on disk is not known: here it is not, and what stood there is.
+    if (error != 0 || broken()) return -(error != 0 ? error : EIO);
+    return FileOps::pwrite(file, from, count, offset);
+  }
   int fdatasync(int file) override {
     const int error = due();
     if (error != 0 || broken()) {
@@ -95,6 +104,7 @@ class FaultyFileOps final : public FileOps {
   }
 
  private:
+  static constexpr std::size_t block = 4096;
   struct Range {
     std::uint64_t offset;
     std::size_t count;

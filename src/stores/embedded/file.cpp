@@ -39,6 +39,20 @@ Result<Done> File::write(std::string_view bytes, std::uint64_t offset) {
   return Done{};
 }
 
+Result<bool> File::write_synced(std::span<const char> blocks, std::uint64_t offset) {
+  bool is_first = true;
+  while (!blocks.empty()) {
+    const std::int64_t put = ops_->write_synced(handle_, blocks.data(), blocks.size(), offset);
+    if (is_first && (put == -EOPNOTSUPP || put == -EINVAL)) return false;
+    if (put < 0) return done_or_error(static_cast<int>(put), "write " + path_).error();
+    if (put == 0) return Error{Errc::unavailable, "write " + path_ + ": nothing was written"};
+    blocks = blocks.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+    is_first = false;
+  }
+  return true;
+}
+
 Result<Done> File::write_gently(std::string_view bytes, std::uint64_t offset) {
   constexpr std::size_t piece = 1 << 20;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())), offset += piece) {

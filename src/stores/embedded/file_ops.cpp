@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "stores/embedded/io_ring.hpp"
+
 namespace onceward::embedded {
 namespace {
 
@@ -41,6 +43,11 @@ std::int64_t FileOps::pwrite(int file, const char* from, std::size_t count, std:
 
 // Never repeated, not even after EINTR: a second sync may report success for pages the first one lost.
 int FileOps::fdatasync(int file) { return or_errno(::fdatasync(file)); }
+
+std::int64_t FileOps::write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) {
+  thread_local IoRing ring;  // belongs to the thread that made it
+  return ring.is_there() ? ring.write_synced(file, from, count, offset) : -EOPNOTSUPP;
+}
 
 int FileOps::write_back(int file, std::uint64_t offset, std::uint64_t bytes) {
   constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

@@ -17,6 +17,9 @@ class FileOps {
   virtual std::int64_t pread(int file, char* to, std::size_t count, std::uint64_t offset);
   virtual std::int64_t pwrite(int file, const char* from, std::size_t count, std::uint64_t offset);
   virtual int fdatasync(int file);
+  // Whole blocks, into a file opened with O_DIRECT: on disk when it returns how many bytes of them.
+  // -EOPNOTSUPP or -EINVAL: not to be had here, and nothing was written; pwrite and fdatasync do the same.
+  virtual std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset);
   // Has the disk take these bytes now; no promise that they survive, and nothing else waits for it.
   virtual int write_back(int file, std::uint64_t offset, std::uint64_t bytes);
   virtual int fallocate(int file, std::uint64_t bytes);

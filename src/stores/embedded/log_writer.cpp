@@ -24,8 +24,11 @@ LogWriter::LogWriter(Client& client, FileOps& ops, SegmentSupply& supply, std::s
       segment_bytes_(segment_bytes),
       now_(std::move(now)),
       at_(std::move(position)),
+      blocks_(ops, synced),
       records_(at_.records),
-      end_shown_(at_.end) {}
+      end_shown_(at_.end) {
+  blocks_.begin(*at_.segment);
+}
 
 LogWriter::~LogWriter() { close(); }
 
@@ -175,8 +178,7 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   encode_batch_header(header, buffer_.data());
 
   Result<Done> written = plain ? Result<Done>(Done{}) : leave_plain_format();
-  if (written) written = at_.segment->file.write(buffer_, at_.end);
-  if (written && synced_) written = at_.segment->file.sync();
+  if (written) written = blocks_.write(*at_.segment, buffer_, at_.end);
   if (!written) {
     stop(written.error());
     if (chunk) client_.failed(chunk, *stopped_);
@@ -200,7 +202,7 @@ Result<Done> LogWriter::leave_plain_format() {
   SegmentHeader& header = at_.segment->header;
   if (header.format == format_version) return Done{};
   header.format = format_version;
-  return at_.segment->file.write(encode_segment_header(header), 0);
+  return blocks_.write_header(*at_.segment);
 }
 
 void LogWriter::stop(const Error& why) {
@@ -242,6 +244,7 @@ Result<Done> LogWriter::roll(std::uint64_t bytes_needed) {
   }
   const IndexSummary old{at_.segment->id(), at_.end, at_.sequence, at_.records, written_at_, 0, {}, 0};
   at_.segment = std::move(*fresh);
+  blocks_.begin(*at_.segment);
   at_.end = segment_header_bytes;
   at_.capacity = capacity;
   end_shown_.store(at_.end, std::memory_order_relaxed);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "stores/embedded/block_writer.hpp"
 #include "stores/embedded/rounds.hpp"
 #include "stores/embedded/segment_supply.hpp"
 #include "stores/embedded/write_queue.hpp"
@@ -95,6 +96,7 @@ class LogWriter final : Rounds::Client {
   LogPosition at_;
   Timestamp written_at_{};
   std::string buffer_;
+  BlockWriter blocks_;
   std::optional<Error> stopped_;
 
   std::atomic<std::int64_t> removed_unwritten_{0};

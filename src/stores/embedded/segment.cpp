@@ -49,9 +49,11 @@ Result<Entry> read_entry(const Segment& segment, std::uint32_t offset, std::uint
                          std::uint64_t prefix) {
   thread_local std::string bytes;  // replays read often; the buffer is kept
   bytes.resize(entry_header_bytes + payload_bytes);
-  const Result<std::size_t> got = segment.file.read_some(bytes.data(), bytes.size(), offset);
-  if (!got) return got.error();
-  if (*got != bytes.size()) return damaged(segment, offset);
+  if (!segment.recent || !segment.recent->read(segment.id(), offset, bytes)) {
+    const Result<std::size_t> got = segment.file.read_some(bytes.data(), bytes.size(), offset);
+    if (!got) return got.error();
+    if (*got != bytes.size()) return damaged(segment, offset);
+  }
   const std::string_view payload = std::string_view(bytes).substr(entry_header_bytes);
   const std::optional<EntryHeader> header = decode_entry_header(bytes);
   // A damaged header takes nothing away: the payload says for itself whose it is.

@@ -9,6 +9,7 @@
 
 #include "stores/embedded/file.hpp"
 #include "stores/embedded/log_format.hpp"
+#include "stores/embedded/recent_log.hpp"
 #include "stores/embedded/sealed_index.hpp"
 
 namespace onceward::embedded {
@@ -26,6 +27,8 @@ struct Segment {
       : header(segment_header), file(std::move(segment_file)) {}
   SegmentHeader header;
   File file;
+  // What this process wrote last, perhaps of this segment; set before others see the segment.
+  std::shared_ptr<const RecentLog> recent;
 
   SegmentId id() const { return header.id; }
 };

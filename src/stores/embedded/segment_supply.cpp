@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 namespace onceward::embedded {
@@ -10,6 +11,26 @@ namespace {
 
 constexpr std::size_t zero_chunk = 1 << 20;
 constexpr auto retry_every = std::chrono::milliseconds(100);
+
+// Around the system's cache where that is possible: nobody reads zeros, and memory for them costs more than
+// writing them.
+Result<Done> zero(FileOps& ops, File& file, std::uint64_t bytes) {
+  // Never written; not const, so that the program's file does not hold a mebibyte of zeros.
+  alignas(RecentLog::block_bytes) static std::array<char, zero_chunk> zeros{};
+  std::uint64_t at = 0;
+  const std::uint64_t whole = bytes / RecentLog::block_bytes * RecentLog::block_bytes;
+  if (Result<File> direct = File::open(ops, file.path(), O_RDWR | O_DIRECT); direct) {
+    for (std::uint64_t count = 0; at < whole; at += count) {
+      count = std::min<std::uint64_t>(zeros.size(), whole - at);
+      if (!direct->write({zeros.data(), count}, at)) break;
+    }
+  }
+  for (std::uint64_t count = 0; at < bytes; at += count) {
+    count = std::min<std::uint64_t>(zeros.size(), bytes - at);
+    if (Result<Done> written = file.write_gently({zeros.data(), count}, at); !written) return written;
+  }
+  return Done{};
+}
 
 }  // namespace
 
@@ -118,13 +139,7 @@ Result<File> SegmentSupply::make(FileOps& ops, const std::string& path, std::uin
   if (!file) return file;
   if (Result<Done> allocated = file->allocate(bytes); !allocated) return allocated.error();
   // Blocks that were written once need no change of the file's metadata at a sync: a third faster.
-  const std::string zeros(std::min<std::uint64_t>(zero_chunk, zeroed_bytes), '\0');
-  for (std::uint64_t at = 0; at < zeroed_bytes; at += zeros.size()) {
-    const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), zeroed_bytes - at);
-    if (Result<Done> written = file->write_gently(std::string_view(zeros).substr(0, count), at); !written) {
-      return written.error();
-    }
-  }
+  if (Result<Done> zeroed = zero(ops, *file, zeroed_bytes); !zeroed) return zeroed.error();
   if (zeroed_bytes > 0) {
     if (Result<Done> synced = file->sync(); !synced) return synced.error();
   }

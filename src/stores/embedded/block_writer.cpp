@@ -1,0 +1,66 @@
+#include "stores/embedded/block_writer.hpp"
+
+#include <fcntl.h>
+
+namespace onceward::embedded {
+
+BlockWriter::BlockWriter(FileOps& ops, bool synced) : ops_(ops), synced_(synced) {
+  if (!synced) return;
+  recent_ = std::make_shared<RecentLog>();
+  if (!recent_->is_there()) recent_.reset();
+}
+
+void BlockWriter::begin(Segment& segment) {
+  direct_.reset();
+  is_stale_ = true;
+  if (!recent_) return;
+  Result<File> file = File::open(ops_, segment.file.path(), O_RDWR | O_DIRECT);
+  if (!file) return;
+  direct_ = std::move(*file);
+  segment.recent = recent_;
+}
+
+Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::uint64_t offset) {
+  if (!direct_ || batch.size() > recent_->largest()) return write_through_cache(segment, batch, offset);
+  if (is_stale_ || !recent_->follows(segment.id(), offset)) {
+    if (Result<Done> ready = follow(segment, offset); !ready) return ready;
+  }
+  const std::span<const char> blocks = recent_->put(batch);
+  const Result<bool> written =
+      direct_->write_synced(blocks, offset / RecentLog::block_bytes * RecentLog::block_bytes);
+  if (!written) return written.error();
+  if (!*written) {
+    direct_.reset();
+    return write_through_cache(segment, batch, offset);
+  }
+  recent_->show();
+  return Done{};
+}
+
+// The block that the next batch begins in has bytes already, which are written again with it.
+Result<Done> BlockWriter::follow(const Segment& segment, std::uint64_t offset) {
+  const std::uint64_t begin = offset / RecentLog::block_bytes * RecentLog::block_bytes;
+  const Result<std::string> lead = segment.file.read(static_cast<std::size_t>(offset - begin), begin);
+  if (!lead) return lead.error();
+  recent_->begin(segment.id(), offset, *lead);
+  is_stale_ = false;
+  return Done{};
+}
+
+Result<Done> BlockWriter::write_through_cache(Segment& segment, std::string_view batch,
+                                              std::uint64_t offset) {
+  is_stale_ = true;
+  Result<Done> written = segment.file.write(batch, offset);
+  if (written && synced_) written = segment.file.sync();
+  return written;
+}
+
+Result<Done> BlockWriter::write_header(Segment& segment) {
+  is_stale_ = true;
+  Result<Done> written = segment.file.write(encode_segment_header(segment.header), 0);
+  // The next write may go around the cache, and would not take this along.
+  if (written && direct_) written = segment.file.sync();
+  return written;
+}
+
+}  // namespace onceward::embedded
