@@ -1,6 +1,5 @@
 #include "http/server.hpp"
 
-#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "base/await.hpp"
 #include "http/connection.hpp"
 #include "net/address.hpp"
+#include "net/socket_options.hpp"
 #include "net/wait_list.hpp"
 
 namespace onceward::http {
@@ -232,8 +232,7 @@ void Server::Impl::accept_one(int fd, const net::SocketAddress& from) {
     ::close(fd);
     return;
   }
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  net::set_connection_options(fd, from);
   const bool refused = connections.size() >= shared.limits.max_connections;
   PeerInfo peer;
   peer.address = address_text(from);

@@ -1,10 +1,11 @@
 #include "net/connect.hpp"
 
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "net/socket_options.hpp"
 
 namespace onceward::net {
 namespace {
@@ -22,8 +23,7 @@ int connect_error(int fd) {
 Result<int> begin_connect(const SocketAddress& address) {
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failure(std::strerror(errno));
-  const int on = 1;
-  if (address.family() != AF_UNIX) ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  set_connection_options(fd, address);
   if (::connect(fd, address.get(), address.bytes) == 0 || errno == EINPROGRESS) return fd;
   const Error error = failure(std::strerror(errno));
   ::close(fd);
