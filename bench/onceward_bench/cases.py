@@ -9,13 +9,15 @@ class Case:
     keys: str = "none"         # none, unique, same, fifth (20 % duplicates), race (64 of one key)
     body: int = 100            # bytes of the request's body
     connections: int = 64
-    base: str = "nginx"        # the case whose figures are 1.0: the one of this subject and the same load
+    base: str = "nginx"        # the subject whose figures under the same load are 1.0
     budget: tuple = None       # CPU at most, throughput at least, as ratios to the base
     quick: bool = False        # also in bench-quick
 
 
 CASES = [
     Case("nginx proxy_pass", "nginx", quick=True),
+    Case("nginx proxy_pass, new keys", "nginx", "unique", quick=True),
+    Case("nginx proxy_pass, one key", "nginx", "same", quick=True),
     Case("haproxy", "haproxy", quick=True),
     Case("no key, passed through", "memory", budget=(0.85, 1.1), quick=True),
     Case("first, memory", "memory", "unique", budget=(1.0, 1.0), quick=True),
@@ -56,8 +58,10 @@ CASES = [
 
 
 def base_of(case, cases):
-    """The case that this one is compared with: the base subject under the same body and connections."""
-    for other in cases:
-        if (other.subject, other.keys, other.body, other.connections) == (case.base, "none", case.body, case.connections):
-            return other.name
+    """The case that this one is compared with: the base subject under the same load, with the same requests if it
+    was sent those too, else with requests that have no key."""
+    for keys in (case.keys, "none"):
+        for other in cases:
+            if (other.subject, other.keys, other.body, other.connections) == (case.base, keys, case.body, case.connections):
+                return other.name
     return None
