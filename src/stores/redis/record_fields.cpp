@@ -201,38 +201,97 @@ std::string leaves_text(const std::vector<Leaf>& leaves) {
   return text;
 }
 
+namespace {
+
+// Puts a record together of fields that come in any order.
+class FieldReader {
+ public:
+  Result<Done> take(std::string_view name, std::string_view text) {
+    const std::size_t index = index_of(name);
+    if (index == field_count) return Done{};  // a person's note
+    seen_[index] = true;
+    if (!fields[index].read(text, parts_)) return unreadable(std::string(name) + " cannot be read");
+    return Done{};
+  }
+
+  Result<Record> finish(Bodies bodies, const std::shared_ptr<const Response>& response) {
+    for (std::size_t i = 0; i < field_count; ++i)
+      if (fields[i].required && !seen_[i]) return unreadable(std::string(fields[i].name) + " is missing");
+    if (parts_.record.fingerprint.bound() != seen("fingerprint"))
+      return unreadable("its fingerprint and the fingerprint's version contradict each other");
+    if (seen("unique_mark")) parts_.request.marks.push_back(parts_.unique);
+    if (seen("suspect_mark")) parts_.request.marks.push_back(parts_.suspect);
+    parts_.record.request = std::make_shared<const RequestInfo>(std::move(parts_.request));
+    if (seen("resource_type"))
+      parts_.record.result = std::make_shared<const OperationResult>(std::move(parts_.result));
+    if (parts_.has_response && response) {
+      parts_.record.response = response;
+    } else if (parts_.has_response) {
+      const bool whole = seen("headers") && seen("body");
+      if (bodies == Bodies::included && !whole) return unreadable("half of its response is missing");
+      parts_.record.response = std::make_shared<const Response>(std::move(parts_.response));
+    }
+    if (!is_consistent(parts_.record)) return unreadable("its content contradicts itself");
+    return std::move(parts_.record);
+  }
+
+ private:
+  bool seen(std::string_view name) const { return seen_[index_of(name)]; }
+
+  Parts parts_;
+  std::array<bool, field_count> seen_{};
+};
+
+Error not_ours() { return unreadable("the reply is not one of our scripts'"); }
+
+// As in complete_held.lua, from its third field on.
+constexpr std::string_view completed_fields[] = {
+    "operation_id", "epoch",       "owner",       "state",
+    "ttl",          "receipt_ttl", "lease_until", "fingerprint_version",
+    "created_at",   "claimed_at",  "updated_at",  "hold_until",
+    "expires_at",   "tenant",      "operation",   "key_hint",
+    "owner_tag",    "leaves",      "fingerprint", "probe_target",
+    "reference",    "earlier_too", "unique_mark", "suspect_mark"};
+constexpr std::size_t completed_fields_at = 2;
+
+}  // namespace
+
 Result<Record> read_record(const redisReply& reply, Bodies bodies,
                            const std::shared_ptr<const Response>& response) {
   const auto elements = elements_of(reply);
-  if (elements.size() % 2 == 0) return unreadable("the reply is not one of our scripts'");
-  Parts parts;
-  std::array<bool, field_count> seen{};
+  if (elements.size() % 2 == 0) return not_ours();
+  FieldReader reader;
   for (std::size_t at = 1; at + 1 < elements.size(); at += 2) {
-    const std::string_view name = text_of(*elements[at]);
-    const std::size_t index = index_of(name);
-    if (index == field_count) continue;  // a person's note
-    seen[index] = true;
-    if (!fields[index].read(text_of(*elements[at + 1]), parts))
-      return unreadable(std::string(name) + " cannot be read");
+    const Result<Done> taken = reader.take(text_of(*elements[at]), text_of(*elements[at + 1]));
+    if (!taken) return taken.error();
   }
-  for (std::size_t i = 0; i < field_count; ++i)
-    if (fields[i].required && !seen[i]) return unreadable(std::string(fields[i].name) + " is missing");
-  if (parts.record.fingerprint.bound() != seen[index_of("fingerprint")])
-    return unreadable("its fingerprint and the fingerprint's version contradict each other");
-  if (seen[index_of("unique_mark")]) parts.request.marks.push_back(parts.unique);
-  if (seen[index_of("suspect_mark")]) parts.request.marks.push_back(parts.suspect);
-  parts.record.request = std::make_shared<const RequestInfo>(std::move(parts.request));
-  if (seen[index_of("resource_type")])
-    parts.record.result = std::make_shared<const OperationResult>(std::move(parts.result));
-  if (parts.has_response && response) {
-    parts.record.response = response;
-  } else if (parts.has_response) {
-    const bool whole = seen[index_of("headers")] && seen[index_of("body")];
-    if (bodies == Bodies::included && !whole) return unreadable("half of its response is missing");
-    parts.record.response = std::make_shared<const Response>(std::move(parts.response));
+  return reader.finish(bodies, response);
+}
+
+Result<Timestamp> read_claimed_at(const redisReply& reply) {
+  const auto elements = elements_of(reply);
+  Timestamp at;
+  if (elements.size() != 2 || !read_time(text_of(*elements[1]), at)) return not_ours();
+  return at;
+}
+
+Result<Completed> read_completed(const redisReply& reply, const Scope& scope) {
+  const auto elements = elements_of(reply);
+  Timestamp at;
+  if (elements.size() != completed_fields_at + std::size(completed_fields) ||
+      !read_time(text_of(*elements[1]), at))
+    return not_ours();
+  FieldReader reader;
+  Result<Done> taken = reader.take("v", "1");
+  if (taken) taken = reader.take("scope", to_hex(scope.data));
+  for (std::size_t i = 0; taken && i < std::size(completed_fields); ++i) {
+    const redisReply& value = *elements[completed_fields_at + i];
+    if (value.type != REDIS_REPLY_NIL) taken = reader.take(completed_fields[i], text_of(value));
   }
-  if (!is_consistent(parts.record)) return unreadable("its content contradicts itself");
-  return std::move(parts.record);
+  if (!taken) return taken.error();
+  Result<Record> was = reader.finish(Bodies::left_out, nullptr);
+  if (!was) return was.error();
+  return Completed{at, std::move(*was)};
 }
 
 }  // namespace onceward::redis

@@ -24,4 +24,13 @@ enum class Bodies : std::uint8_t { included, left_out };
 Result<Record> read_record(const redisReply& reply, Bodies bodies,
                            const std::shared_ptr<const Response>& response = nullptr);
 
+// What `complete_held.lua` replies: when it wrote the outcome, and the record as it was before.
+struct Completed {
+  Timestamp at;
+  Record was;
+};
+Result<Completed> read_completed(const redisReply& reply, const Scope& scope);
+// What `claim_new.lua` replies: when it wrote the claim.
+Result<Timestamp> read_claimed_at(const redisReply& reply);
+
 }  // namespace onceward::redis

@@ -1,5 +1,6 @@
 // The verbs that concern one record, on the I/O thread.
 #include "base/hex.hpp"
+#include "core/transition.hpp"
 #include "stores/redis/store_impl.hpp"
 
 namespace onceward::redis {
@@ -32,6 +33,20 @@ std::optional<MarkHolder> standing_in(const redisReply& reply) {
 
 bool is_noscript(const Call& call) {
   return call.reply && is_error(**call.reply) && text_of(**call.reply).starts_with("NOSCRIPT");
+}
+
+// The usual claim and the usual completion reply only what the caller does not know; what they wrote is what
+// the rules say.
+Result<Record> claimed_now(const ClaimRequest& request, const redisReply& reply) {
+  const Result<Timestamp> at = read_claimed_at(reply);
+  if (!at) return at.error();
+  return std::move(transition(nullptr, request, *at).reply.record);
+}
+
+Result<Record> completed_now(const CompleteRequest& request, const redisReply& reply) {
+  const Result<Completed> completed = read_completed(reply, request.fence.scope);
+  if (!completed) return completed.error();
+  return transition(&completed->was, request, completed->at).reply;
 }
 
 // Marks and events are refused when the configuration is read; this is for who calls the store directly.
@@ -109,9 +124,11 @@ Task<Result<ClaimReply>> StoreImpl::do_claim(const ClaimRequest& request) {
   if (!answer) co_return answer.error();
   std::optional<MarkHolder> standing = standing_in(*answer->reply);
   if (word_of(*answer->reply) == "marked") co_return ClaimReply{false, {}, std::move(standing)};
-  Result<Record> record = record_in(*answer->reply, Bodies::included);
+  const bool is_new = word_of(*answer->reply) == "new";
+  Result<Record> record =
+      is_new ? claimed_now(request, *answer->reply) : record_in(*answer->reply, Bodies::included);
   if (!record) co_return record.error();
-  const bool granted = word_of(*answer->reply) == "granted";
+  const bool granted = is_new || word_of(*answer->reply) == "granted";
   if (!granted || answer->replicated) co_return ClaimReply{granted, std::move(*record), std::move(standing)};
   // A failover could forget it while the request runs. Nothing was sent yet, so it is given back.
   const Result<Record> released = co_await do_release({fence_of(*record), unbind});
@@ -143,7 +160,9 @@ Task<Result<Record>> StoreImpl::do_complete(const CompleteRequest& request) {
   const Result<Answer> answer =
       co_await run(scripts().complete, key_of(url_.prefix, request.fence.scope), arguments, true);
   if (!answer) co_return answer.error();
-  Result<Record> record = record_in(*answer->reply, Bodies::left_out, request.response);
+  Result<Record> record = word_of(*answer->reply) == "completed"
+                              ? completed_now(request, *answer->reply)
+                              : record_in(*answer->reply, Bodies::left_out, request.response);
   if (record && !answer->replicated) co_return Error{Errc::unavailable, "too few replicas have the outcome"};
   co_return record;
 }
