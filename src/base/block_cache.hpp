@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <new>
-#include <utility>
 
 namespace onceward {
 
@@ -22,30 +20,30 @@ class BlockCache {
   static constexpr std::size_t class_bytes(std::size_t cls) { return (cls + 1) * Step; }
 
   void* take(std::size_t cls) {  // null: there is none
-    Free* const block = first_[cls];
-    if (!block) return nullptr;
-    first_[cls] = block->next;
-    --count_[cls];
-    return block;
+    Blocks& blocks = blocks_[cls];
+    return blocks.count == 0 ? nullptr : blocks.kept[--blocks.count];
   }
   // Blocks of malloc, and no smaller than their class.
   void give_back(void* block, std::size_t cls) {
-    if (count_[cls] >= Kept) return std::free(block);
-    first_[cls] = new (block) Free{first_[cls]};
-    ++count_[cls];
+    Blocks& blocks = blocks_[cls];
+    if (blocks.count == Kept || let_go_) return std::free(block);
+    blocks.kept[blocks.count++] = block;
   }
   void let_go() {
-    for (Free*& first : first_)
-      while (first) std::free(std::exchange(first, first->next));
-    count_.fill(Kept);
+    let_go_ = true;
+    for (Blocks& blocks : blocks_)
+      while (blocks.count != 0) std::free(blocks.kept[--blocks.count]);
   }
 
  private:
-  struct Free {
-    Free* next;
+  // Beside the blocks and not through them: a block is in no cache when its turn comes, and a list would have
+  // to wait for it to learn which is the next. Its user only writes to it, which waits for nothing.
+  struct Blocks {
+    std::uint32_t count = 0;
+    std::array<void*, Kept> kept{};
   };
-  std::array<Free*, classes> first_{};
-  std::array<std::uint32_t, classes> count_{};
+  std::array<Blocks, classes> blocks_{};
+  bool let_go_ = false;
 };
 
 }  // namespace onceward

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "onceward/values.hpp"
@@ -10,11 +11,13 @@ namespace onceward {
 
 class OperationIdText {
  public:
+  OperationIdText() = default;  // of none: empty
   explicit OperationIdText(const OperationId& id);
-  std::string_view view() const { return {text_.data(), text_.size()}; }
+  std::string_view view() const { return {text_.data(), size_}; }
 
  private:
   std::array<char, 36> text_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace onceward

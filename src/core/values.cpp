@@ -39,7 +39,7 @@ std::optional<State> state_from_string(std::string_view text) {
   return std::nullopt;
 }
 
-OperationIdText::OperationIdText(const OperationId& id) {
+OperationIdText::OperationIdText(const OperationId& id) : size_(text_.size()) {
   const std::span<const std::uint8_t> bytes(id.data);
   char* at = write_hex(bytes.subspan(0, 4), text_.data());
   for (const std::size_t from : {std::size_t{4}, std::size_t{6}, std::size_t{8}}) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "net/worker_io.hpp"
@@ -64,13 +65,19 @@ void Worker::Loop::forget(Watch& watch) {
 }
 
 void Worker::Loop::push(Completion* first) {
+  if (on_own_thread()) return push_own(first);
   Completion* const last = first;  // of the reversed chain
   Completion* const head = reverse(first);
   Completion* old = posted_.load(std::memory_order_relaxed);
   do last->next = old;
   while (!posted_.compare_exchange_weak(old, head, std::memory_order_release, std::memory_order_relaxed));
-  // Whoever fills an empty mailbox wakes the worker; its own thread looks before it sleeps anyway.
-  if (!old && !on_own_thread()) wake();
+  if (!old) wake();  // whoever fills an empty mailbox wakes the worker
+}
+
+// Nobody to wake, and nothing that another thread touches: it looks before it sleeps.
+void Worker::Loop::push_own(Completion* first) {
+  *own_end_ = first;
+  while (*own_end_) own_end_ = &(*own_end_)->next;
 }
 
 void Worker::Loop::wake() const {
@@ -79,14 +86,22 @@ void Worker::Loop::wake() const {
   [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
 }
 
-void Worker::Loop::run_posted() {
-  Completion* next = reverse(posted_.exchange(nullptr, std::memory_order_acquire));
+void Worker::Loop::run_all(Completion* next) {
   while (next) {
     Completion* current = next;
     next = current->next;  // the completion may be gone once it has run
     current->next = nullptr;
     current->run(current);
   }
+}
+
+// What they post is for the next round.
+void Worker::Loop::run_posted() {
+  Completion* const own = std::exchange(own_, nullptr);
+  own_end_ = &own_;
+  if (posted_.load(std::memory_order_relaxed))
+    run_all(reverse(posted_.exchange(nullptr, std::memory_order_acquire)));
+  run_all(own);
 }
 
 void Worker::Loop::dispatch(int count) {
@@ -99,7 +114,7 @@ void Worker::Loop::dispatch(int count) {
 }
 
 int Worker::Loop::timeout_ms() const {
-  if (posted_.load(std::memory_order_acquire)) return 0;
+  if (own_ || posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
   // The round may have been long: what became due meanwhile must not wait for it once more.

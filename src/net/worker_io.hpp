@@ -43,13 +43,17 @@ struct Worker::Loop {
   std::atomic<bool> stopping = false;
 
  private:
+  void push_own(Completion* first);
+  static void run_all(Completion* next);
   void run_posted();
   void dispatch(int count);
   int timeout_ms() const;
 
   int epoll_ = -1;
   int wake_ = -1;
-  std::atomic<Completion*> posted_ = nullptr;  // newest first
+  std::atomic<Completion*> posted_ = nullptr;  // by other threads, newest first
+  Completion* own_ = nullptr;                  // by this one, oldest first
+  Completion** own_end_ = &own_;
   std::atomic<std::thread::id> owner_{};
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;

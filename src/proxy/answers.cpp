@@ -28,7 +28,7 @@ Task<> Proxy::refuse(Call& call, const Problem& problem) {
 void Proxy::suspect(Call& call, const OperationId& like) {
   metrics_.operation(call.operation->metrics_index).suspected.add();
   context_.log.warning("suspected duplicate", {{"operation", call.operation->name},
-                                               {"operation_id", call.operation_id},
+                                               {"operation_id", call.operation_id.view()},
                                                {"like", to_string(like)},
                                                {"key_hash", call.key_hash}});
 }
@@ -44,7 +44,7 @@ Task<> Proxy::answer(Call& call, Outcome& outcome, UpstreamWork* work) {
   if (fails_at(Failpoint::answer_before)) co_return call.exchange.abort();
   const std::size_t index = call.operation->metrics_index;
   const auto remember = [&](const Record& record, ClaimOutcome claim, RequestOutcome request) {
-    if (!record.operation_id.is_zero()) call.operation_id = to_string(record.operation_id);
+    if (!record.operation_id.is_zero()) call.operation_id = OperationIdText(record.operation_id);
     call.epoch = record.epoch;
     call.outcome = request;
     metrics_.claim(index, claim);
@@ -125,7 +125,7 @@ Task<bool> Proxy::answer_first(Call& call, const Executed& executed, const Answe
   if (executed.committed) return answer_committed(call, *executed.record.response);
   http::Scratch lines;
   lines->append(work ? work->first_lines() : answered.response->headers);
-  http::append_line(*lines, operation_id_name, call.operation_id);
+  http::append_line(*lines, operation_id_name, call.operation_id.view());
   if (!executed.stored) lines->append("Onceward-Stored: false\r\n");
   if (executed.like) http::append_line(*lines, "Onceward-Suspected-Duplicate", to_string(*executed.like));
   return answer_effect(call, answered, work, *lines);
@@ -140,7 +140,7 @@ Task<> Proxy::answer_none(Call& call, const Executed& executed) {
   call.outcome = RequestOutcome::unknown;
   co_await refuse(call, {.code = ProblemCode::outcome_unknown,
                          .status = timed_out ? 504 : 502,
-                         .operation_id = call.operation_id});
+                         .operation_id = call.operation_id.view()});
 }
 
 Task<bool> Proxy::answer_effect(Call& call, const Answer& answered, UpstreamWork* work,
@@ -173,7 +173,7 @@ Task<bool> Proxy::answer_large(Call& call, int status, UpstreamWork& work, std::
 Task<bool> Proxy::answer_committed(Call& call, const Response& response) {
   http::Scratch lines;
   lines->append(response.headers);
-  http::append_line(*lines, operation_id_name, call.operation_id);
+  http::append_line(*lines, operation_id_name, call.operation_id.view());
   return call.exchange.respond(response.status, *lines, response.body);
 }
 
@@ -181,14 +181,14 @@ Task<bool> Proxy::answer_replay(Call& call, const Record& record) {
   const ReplayPolicy& policy = call.operation->policy->replay;
   http::Scratch lines;
   append_replay_lines(*lines, *record.response, policy);
-  http::append_line(*lines, operation_id_name, call.operation_id);
+  http::append_line(*lines, operation_id_name, call.operation_id.view());
   return call.exchange.respond(replay_status(record.response->status, policy), *lines, record.response->body);
 }
 
 Task<> Proxy::answer_rejected(Call& call, const Rejected& rejected) {
   const std::size_t index = call.operation->metrics_index;
   const Record& record = rejected.record;
-  Problem problem{.operation_id = call.operation_id};
+  Problem problem{.operation_id = call.operation_id.view()};
   std::vector<std::string> changed;
   switch (rejected.why) {
     case Rejection::mismatch:
@@ -231,7 +231,8 @@ Task<> Proxy::answer_still_running(Call& call, const Record& record) {
   const bool would = operation.policy->in_progress.then == InProgressThen::accept ||
                      (operation.bulk && prefers_async(call.exchange.request().headers));
   if (!would || record.epoch == 0) {
-    co_return co_await refuse(call, {.code = ProblemCode::in_progress, .operation_id = call.operation_id});
+    co_return co_await refuse(call,
+                              {.code = ProblemCode::in_progress, .operation_id = call.operation_id.view()});
   }
   co_await respond_accepted(call, record);
 }
@@ -240,7 +241,7 @@ Task<> Proxy::respond_accepted(Call& call, const Record& record) {
   std::string lines =
       "Content-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nLocation: ";
   lines.append(operation_location(record.operation_id)).append("\r\n");
-  http::append_line(lines, operation_id_name, call.operation_id);
+  http::append_line(lines, operation_id_name, call.operation_id.view());
   const std::optional<BulkProgress> progress = context_.bulk_board.find(record.operation_id);
   (void)co_await call.exchange.respond(202, lines, operation_json(record, progress));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/operation_id_text.hpp"
 #include "http/exchange.hpp"
 #include "net/worker.hpp"
 #include "ops/metrics.hpp"
@@ -31,7 +32,7 @@ struct Proxy::Call {
   // For the log and the metrics.
   RequestOutcome outcome = RequestOutcome::passed;
   std::chrono::nanoseconds upstream_took{-1};
-  std::string operation_id;
+  OperationIdText operation_id;
   Epoch epoch = 0;
   std::string key_hash;
   std::uint64_t body_bytes = 0;

@@ -144,12 +144,13 @@ Task<std::shared_ptr<const Policy>> Proxy::policy_of_key(const Scope& scope,
 // The work goes on; here is where to ask for it.
 Task<> Proxy::answer_accepted(Call& call, const Grant& grant) {
   call.outcome = RequestOutcome::in_progress;
-  call.operation_id = to_string(grant.operation_id);
+  call.operation_id = OperationIdText(grant.operation_id);
   call.epoch = grant.epoch;
   Result<Record> record = co_await store_call<Record>(
       worker_, [&](auto& reply) { return context_.store.lookup(grant.operation_id, reply); });
   if (!record)
-    co_return co_await refuse(call, {.code = ProblemCode::in_progress, .operation_id = call.operation_id});
+    co_return co_await refuse(call,
+                              {.code = ProblemCode::in_progress, .operation_id = call.operation_id.view()});
   co_await respond_accepted(call, *record);
 }
 

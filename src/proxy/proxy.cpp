@@ -373,7 +373,7 @@ void Proxy::account(Call& call) {
                        .outcome = to_string(call.outcome),
                        .duration = took,
                        .upstream_duration = call.upstream_took,
-                       .operation_id = call.operation_id,
+                       .operation_id = call.operation_id.view(),
                        .epoch = call.epoch,
                        .key_hash = call.key_hash,
                        .bytes_in = call.body_bytes,

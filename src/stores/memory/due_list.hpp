@@ -22,13 +22,17 @@ struct Due {
 
 class DueList {
  public:
+  DueList() { ends_.fill(Timestamp::min()); }
+
   void add(const Due& due) {
-    Run* best = nullptr;  // the one that ends last before it: runs of other ttls keep their ends
-    for (Run& run : runs_) {
-      if (!run.empty() && run.back().at > due.at) continue;
-      if (!best || best->empty() || (!run.empty() && run.back().at > best->back().at)) best = &run;
+    // The one that ends last before it: runs of other ttls keep their ends.
+    std::size_t best = runs_max;
+    for (std::size_t i = 0; i < runs_max; ++i)
+      if (ends_[i] <= due.at && (best == runs_max || ends_[i] > ends_[best])) best = i;
+    if (best != runs_max) {
+      ends_[best] = due.at;
+      return runs_[best].push_back(due);
     }
-    if (best) return best->push_back(due);
     rest_.push_back(due);
     std::push_heap(rest_.begin(), rest_.end());
   }
@@ -43,15 +47,23 @@ class DueList {
   void drop_first() {
     const Due* const gone = first();
     if (!gone) return;
-    for (Run& run : runs_)
-      if (!run.empty() && &run.front() == gone) return run.pop_front();
+    for (std::size_t i = 0; i < runs_max; ++i) {
+      Run& run = runs_[i];
+      if (run.empty() || &run.front() != gone) continue;
+      run.pop_front();
+      if (run.empty()) ends_[i] = Timestamp::min();
+      return;
+    }
     std::pop_heap(rest_.begin(), rest_.end());
     rest_.pop_back();
   }
 
  private:
+  static constexpr std::size_t runs_max = 4;
   using Run = std::deque<Due>;
-  std::array<Run, 4> runs_;
+  // The time of each run's last entry, here because that entry is in no cache; of an empty one the earliest.
+  std::array<Timestamp, runs_max> ends_;
+  std::array<Run, runs_max> runs_;
   std::vector<Due> rest_;  // a heap
 };
 
