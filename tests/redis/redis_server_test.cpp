@@ -141,6 +141,48 @@ TEST_F(RedisServerTest, only_what_is_over_expires_and_only_after_its_time) {
   EXPECT_EQ(ask({"PTTL", key(other)}), "-1");
 }
 
+TEST_F(RedisServerTest, a_damaged_claim_is_unreadable_and_takes_no_outcome) {
+  const std::unique_ptr<RedisStore> store = open();
+  const std::vector<std::vector<std::string>> damages{
+      {"HSET", "KEY", "v", "2"},
+      {"HSET", "KEY", "created_at", "x"},
+      {"HSET", "KEY", "ttl", "1e3"},
+      {"HSET", "KEY", "receipt_ttl", "-5"},
+      {"HSET", "KEY", "hold_until", "0x10"},
+      {"HDEL", "KEY", "ttl"},
+      {"HDEL", "KEY", "tenant"},
+      {"HDEL", "KEY", "expires_at"},
+  };
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    const ClaimRequest wanted = request("held" + std::to_string(i));
+    const Record held = claim(*store, wanted)->record;
+    std::vector<std::string> damage = damages[i];
+    damage[1] = key(wanted);
+    ask(damage);
+    const std::string before = ask({"DUMP", key(wanted)});
+    SCOPED_TRACE(damage[0] + " " + damage[2]);
+    const Result<Record> done = complete(*store, held);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::unreadable) << done.error().message;  // I5
+    EXPECT_EQ(ask({"DUMP", key(wanted)}), before);
+    EXPECT_EQ(ask({"PTTL", key(wanted)}), "-1");
+  }
+}
+
+// What the usual completion would leave standing is taken away by the other one.
+TEST_F(RedisServerTest, an_outcome_takes_the_place_of_everything_that_a_claim_may_have_had) {
+  const std::unique_ptr<RedisStore> store = open();
+  for (const char* field : {"body_omitted", "earlier_too"}) {
+    const ClaimRequest wanted = request(std::string("stray ") + field);
+    const Record held = claim(*store, wanted)->record;
+    ask({"HSET", key(wanted), field, "yes"});
+    const Result<Record> done = complete(*store, held);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(ask({"HEXISTS", key(wanted), field}), "0") << field;
+    EXPECT_EQ(lookup(*store, wanted.scope)->response->body, done->response->body);
+  }
+}
+
 TEST_F(RedisServerTest, what_is_damaged_or_newer_or_foreign_is_unreadable_and_left_alone) {
   const std::unique_ptr<RedisStore> store = open();
   const std::vector<std::vector<std::string>> damages{

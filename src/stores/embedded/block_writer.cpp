@@ -1,6 +1,6 @@
 #include "stores/embedded/block_writer.hpp"
 
-#include <fcntl.h>
+#include <utility>
 
 namespace onceward::embedded {
 
@@ -13,9 +13,11 @@ BlockWriter::BlockWriter(FileOps& ops, bool synced) : ops_(ops), synced_(synced)
 void BlockWriter::begin(Segment& segment) {
   direct_.reset();
   is_stale_ = true;
-  if (!recent_) return;
-  Result<File> file = File::open(ops_, segment.file.path(), O_RDWR | O_DIRECT);
-  if (!file) return;
+  if (!recent_ || std::exchange(has_failed_, false)) return;
+  Result<File> file = File::open_direct(ops_, segment.file.path());
+  // A write that is under way when this process is killed arrives all the same. It holds the file and so this
+  // lock, for which the next owner of the folder waits (recovery.cpp).
+  if (!file || !file->lock()) return;
   direct_ = std::move(*file);
   segment.recent = recent_;
 }
@@ -28,7 +30,10 @@ Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::u
   const std::span<const char> blocks = recent_->put(batch);
   const Result<bool> written =
       direct_->write_synced(blocks, offset / RecentLog::block_bytes * RecentLog::block_bytes);
-  if (!written) return written.error();
+  if (!written) {
+    has_failed_ = true;
+    return written.error();
+  }
   if (!*written) {
     direct_.reset();
     return write_through_cache(segment, batch, offset);

@@ -30,7 +30,8 @@ class BlockWriter {
   const bool synced_;
   std::shared_ptr<RecentLog> recent_;  // none: blocks are not written around the cache
   std::optional<File> direct_;
-  bool is_stale_ = true;  // what is remembered of the current block may not be what is in the file
+  bool has_failed_ = false;  // the next segment is then written through the cache, which may work
+  bool is_stale_ = true;     // what is remembered of the current block may not be what is in the file
 };
 
 }  // namespace onceward::embedded

@@ -121,6 +121,29 @@ TEST_F(FaultTest, AnyOneOperationMayFindTheDiskFull) { sweep(Kind::error, ENOSPC
 TEST_F(FaultTest, AnyOneWriteMayBeShort) { sweep(Kind::short_write, EIO); }
 TEST_F(FaultTest, AnyOneFailedSyncMayLoseWhatItShouldHaveSynced) { sweep(Kind::lost_sync, EIO); }
 
+TEST_F(FaultTest, AnyOneOperationMayFailWhereEverythingGoesThroughTheCache) {
+  ops_.go_without_direct(true);
+  sweep(Kind::error, EIO);
+}
+TEST_F(FaultTest, AnyOneSyncOfTheCacheMayLoseWhatItShouldHaveSynced) {
+  ops_.go_without_direct(true);
+  sweep(Kind::lost_sync, EIO);
+}
+
+TEST_F(FaultTest, WhatCannotBeWrittenAroundTheCacheIsWrittenThroughIt) {
+  open();
+  for (int i = 0; i < 300; ++i) {
+    ops_.refuse_direct(i / 10 % 2 == 1);  // in the middle of segments, and from the beginning of some
+    must_complete(key_of(i), key_of(i) + std::string(static_cast<std::size_t>(i), 'x'));
+  }
+  ops_.refuse_direct(false);
+  for (int restart = 0; restart < 2; ++restart) {
+    for (int i = 0; i < 300; ++i)
+      ASSERT_EQ(body_of(key_of(i)), key_of(i) + std::string(static_cast<std::size_t>(i), 'x'));
+    open();
+  }
+}
+
 TEST_F(FaultTest, WhileSyncsFailEverythingIsUnavailableAndThenServiceIsBack) {
   open();
   const Record before = must_complete("before", "answer");

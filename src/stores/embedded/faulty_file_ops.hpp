@@ -1,6 +1,7 @@
 // For tests: file operations that fail when told to. Any thread.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <mutex>
@@ -35,6 +36,9 @@ class FaultyFileOps final : public FileOps {
     const std::lock_guard lock(mutex_);
     broken_ = broken;
   }
+  // As on a file system that is not known, and as on one that takes the file and not the write.
+  void go_without_direct(bool without) { without_direct_ = without; }
+  void refuse_direct(bool refuse) { refuses_direct_ = refuse; }
   std::uint64_t changes() const {
     const std::lock_guard lock(mutex_);
     return changes_;
@@ -58,8 +62,13 @@ class FaultyFileOps final : public FileOps {
     note(file, offset, count);
     return FileOps::pwrite(file, from, count, offset);
   }
+  int open_direct(const std::string& path) override {
+    if (const int error = due(); error != 0) return -error;
+    return without_direct_ ? -EOPNOTSUPP : FileOps::open_direct(path);
+  }
   std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) override {
     const int error = due();
+    if (refuses_direct_) return -EINVAL;
     if (error != 0 && kind() == Kind::short_write && count > block) {
       return FileOps::pwrite(file, from, count / 2 / block * block, offset);
     }
@@ -150,6 +159,8 @@ class FaultyFileOps final : public FileOps {
   std::uint64_t fail_at_ = 0;
   Kind kind_ = Kind::error;
   int error_ = EIO;
+  std::atomic<bool> without_direct_ = false;
+  std::atomic<bool> refuses_direct_ = false;
   bool full_ = false;
   bool broken_ = false;
   std::map<int, std::vector<Range>> unsynced_;

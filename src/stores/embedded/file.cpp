@@ -28,6 +28,12 @@ Result<File> File::open(FileOps& ops, const std::string& path, int flags) {
   return File(ops, handle, path);
 }
 
+Result<File> File::open_direct(FileOps& ops, const std::string& path) {
+  const int handle = ops.open_direct(path);
+  if (handle < 0) return file_error("open " + path, handle);
+  return File(ops, handle, path);
+}
+
 Result<Done> File::write(std::string_view bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const std::int64_t put = ops_->pwrite(handle_, bytes.data(), bytes.size(), offset);

@@ -32,10 +32,10 @@ class File {
   }
 
   static Result<File> open(FileOps& ops, const std::string& path, int flags);
+  static Result<File> open_direct(FileOps& ops, const std::string& path);  // for write_synced
 
   Result<Done> write(std::string_view bytes, std::uint64_t offset);
-  // Whole blocks of a file opened with O_DIRECT, on disk when it returns. False: not to be had here, and
-  // nothing was written.
+  // Whole blocks, on disk when it returns. False: not to be had here; write the same bytes otherwise.
   Result<bool> write_synced(std::span<const char> blocks, std::uint64_t offset);
   // A large write in pieces that the disk takes one after the other, before a sync: the log's own syncs go
   // on in between and do not wait for the whole.

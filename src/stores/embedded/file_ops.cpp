@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,6 +45,19 @@ std::int64_t FileOps::pwrite(int file, const char* from, std::size_t count, std:
 
 // Never repeated, not even after EINTR: a second sync may report success for pages the first one lost.
 int FileOps::fdatasync(int file) { return or_errno(::fdatasync(file)); }
+
+// Other file systems take such writes too, and some forget the sync (FUSE, 9p). Of these it is known.
+int FileOps::open_direct(const std::string& path) {
+  const int file = open(path, O_RDWR | O_DIRECT);
+  if (file < 0) return file;
+  struct statfs system{};
+  if (::fstatfs(file, &system) == 0 &&
+      (system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC)) {
+    return file;
+  }
+  close(file);
+  return -EOPNOTSUPP;
+}
 
 std::int64_t FileOps::write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) {
   thread_local IoRing ring;  // belongs to the thread that made it

@@ -17,8 +17,10 @@ class FileOps {
   virtual std::int64_t pread(int file, char* to, std::size_t count, std::uint64_t offset);
   virtual std::int64_t pwrite(int file, const char* from, std::size_t count, std::uint64_t offset);
   virtual int fdatasync(int file);
-  // Whole blocks, into a file opened with O_DIRECT: on disk when it returns how many bytes of them.
-  // -EOPNOTSUPP or -EINVAL: not to be had here, and nothing was written; pwrite and fdatasync do the same.
+  // For write_synced: -EOPNOTSUPP where it is not known that what it writes is on disk when it returns.
+  virtual int open_direct(const std::string& path);
+  // Whole blocks: on disk when it returns how many bytes of them. -EOPNOTSUPP or -EINVAL: not to be had
+  // here; pwrite and fdatasync of the same bytes make up for whatever was written.
   virtual std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset);
   // Has the disk take these bytes now; no promise that they survive, and nothing else waits for it.
   virtual int write_back(int file, std::uint64_t offset, std::uint64_t bytes);

@@ -197,7 +197,7 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   return true;
 }
 
-// Within one sector, which a disk writes whole or not at all; synced with the batch that needs it.
+// Within one sector, which a disk writes whole or not at all; on disk not later than the batch that needs it.
 Result<Done> LogWriter::leave_plain_format() {
   SegmentHeader& header = at_.segment->header;
   if (header.format == format_version) return Done{};
@@ -231,7 +231,7 @@ Result<Done> LogWriter::roll(std::uint64_t bytes_needed) {
   if (wanted <= segment_bytes_) {
     file = supply_.take();
   } else {  // larger than a segment: it gets one of its own
-    capacity = wanted;
+    capacity = (wanted + RecentLog::block_bytes - 1) / RecentLog::block_bytes * RecentLog::block_bytes;
     file = SegmentSupply::make(ops_, spare_path(folder_, 0), capacity, 0);
   }
   if (!file) return file.error();

@@ -3,9 +3,14 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace onceward::embedded {
 namespace {
+
+constexpr auto last_write_patience = std::chrono::seconds(30);
+constexpr auto last_write_pause = std::chrono::milliseconds(5);
 
 struct FoundSegment {
   SegmentPtr segment;
@@ -38,10 +43,27 @@ class Recovery {
       if (const auto id = id_of_name(name, ".log")) ids.push_back(*id);
     }
     std::sort(ids.begin(), ids.end());
+    if (repair_ && !ids.empty()) {
+      if (Result<Done> ended = wait_for_last_write(segment_path(folder_, ids.back())); !ended) return ended;
+    }
     for (const SegmentId id : ids) {
       if (Result<Done> opened = open_log(id); !opened) return opened;
     }
     if (repair_) remove_leftovers(names, ids);
+    return Done{};
+  }
+
+  // What the owner before was writing when it was killed is written all the same, perhaps after we have read
+  // what there is. Its write holds a lock (block_writer.cpp) until it has ended.
+  Result<Done> wait_for_last_write(const std::string& path) {
+    Result<File> file = File::open(ops_, path, O_RDWR);
+    if (!file) return file.error();
+    const auto give_up = std::chrono::steady_clock::now() + last_write_patience;
+    while (!file->lock()) {
+      if (std::chrono::steady_clock::now() >= give_up)
+        return Error{Errc::unavailable, "a write to " + path + " by the process before does not end"};
+      std::this_thread::sleep_for(last_write_pause);
+    }
     return Done{};
   }
 

@@ -1,10 +1,13 @@
 // Opening: whose folder it is, what a restart keeps, what damage does.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "stores/embedded/segment.hpp"
 #include "stores/embedded/store_fixture.hpp"
@@ -57,6 +60,36 @@ class RestartTest : public EmbeddedTest {
     }
   }
 };
+
+TEST_F(RestartTest, KeepsAnswersTooLargeToGoAroundTheCacheAmongSmallOnes) {
+  options_.durability = Durability::disk;
+  options_.segment_bytes = 100'001;  // and segments that do not end with a block
+  open();
+  const std::string large((9 << 20) + 17, 'L');
+  for (int i = 0; i < 30; ++i)
+    must_complete("k" + std::to_string(i), i % 10 == 5 ? large : std::string(700, 's'));
+  for (int restart = 0; restart < 2; ++restart) {
+    for (int i = 0; i < 30; ++i)
+      ASSERT_EQ(body_of("k" + std::to_string(i)), i % 10 == 5 ? large : std::string(700, 's')) << i;
+    open();
+  }
+}
+
+// A killed owner's last write may still be on its way to the disk: it holds the file, and so a lock of it.
+TEST_F(RestartTest, WaitsForTheLastWriteOfTheOwnerBefore) {
+  options_.durability = Durability::disk;
+  open();
+  must_complete("a", "answer");
+  close();
+  const int file = ::open((options_.dir + "/0000000000000001.log").c_str(), O_RDWR);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::flock(file, LOCK_EX), 0);
+  std::future<void> opened = std::async(std::launch::async, [this] { open(); });
+  EXPECT_EQ(opened.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  ::close(file);
+  opened.get();
+  EXPECT_EQ(body_of("a"), "answer");
+}
 
 TEST_F(RestartTest, KeepsWhatManySegmentsHold) {
   open();

@@ -17,6 +17,7 @@ constexpr auto retry_every = std::chrono::milliseconds(100);
 Result<Done> zero(FileOps& ops, File& file, std::uint64_t bytes) {
   // Never written; not const, so that the program's file does not hold a mebibyte of zeros.
   alignas(RecentLog::block_bytes) static std::array<char, zero_chunk> zeros{};
+  if (bytes == 0) return Done{};
   std::uint64_t at = 0;
   const std::uint64_t whole = bytes / RecentLog::block_bytes * RecentLog::block_bytes;
   if (Result<File> direct = File::open(ops, file.path(), O_RDWR | O_DIRECT); direct) {

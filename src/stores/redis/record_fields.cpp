@@ -251,7 +251,7 @@ constexpr std::string_view completed_fields[] = {
     "created_at",   "claimed_at",  "updated_at",  "hold_until",
     "expires_at",   "tenant",      "operation",   "key_hint",
     "owner_tag",    "leaves",      "fingerprint", "probe_target",
-    "reference",    "earlier_too", "unique_mark", "suspect_mark"};
+    "reference"};
 constexpr std::size_t completed_fields_at = 2;
 
 }  // namespace

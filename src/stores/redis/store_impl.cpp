@@ -7,9 +7,6 @@
 namespace onceward::redis {
 namespace {
 
-// Lua counts exactly up to 2^53, and a time is added to it.
-constexpr Duration longest{100'000'000'000'000};
-
 // A prefix is plain text, and SCAN's patterns are not.
 std::string pattern_for(std::string_view prefix, std::string_view rest) {
   std::string pattern;
@@ -27,9 +24,7 @@ std::string replicas_text(unsigned count) {
 
 }  // namespace
 
-Arguments& Arguments::add(Duration duration) {
-  return add(std::to_string(std::clamp(duration, Duration{}, longest).count()));
-}
+Arguments& Arguments::add(Duration duration) { return add(std::to_string(within_bounds(duration).count())); }
 
 Arguments& Arguments::add(const std::shared_ptr<const Response>& response) {
   if (!response) return add("no").add("").add("").add("").add("");

@@ -2,6 +2,7 @@
 // without a lock belong to that thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -20,6 +21,12 @@
 #include "stores/redis/subscriber.hpp"
 
 namespace onceward::redis {
+
+// Lua counts exactly up to 2^53, and a time is added to it.
+inline Duration within_bounds(Duration duration) {
+  constexpr Duration longest{100'000'000'000'000};
+  return std::clamp(duration, Duration{}, longest);
+}
 
 // A script's ARGV: what is long is only pointed at.
 class Arguments {

@@ -40,13 +40,18 @@ bool is_noscript(const Call& call) {
 Result<Record> claimed_now(const ClaimRequest& request, const redisReply& reply) {
   const Result<Timestamp> at = read_claimed_at(reply);
   if (!at) return at.error();
-  return std::move(transition(nullptr, request, *at).reply.record);
+  ClaimRequest written = request;
+  for (Duration* duration : {&written.lease, &written.max_hold, &written.ttl, &written.receipt_ttl})
+    *duration = within_bounds(*duration);
+  return std::move(transition(nullptr, written, *at).reply.record);
 }
 
 Result<Record> completed_now(const CompleteRequest& request, const redisReply& reply) {
   const Result<Completed> completed = read_completed(reply, request.fence.scope);
   if (!completed) return completed.error();
-  return transition(&completed->was, request, completed->at).reply;
+  CompleteRequest written = request;
+  if (written.ttl) written.ttl = within_bounds(*written.ttl);
+  return transition(&completed->was, written, completed->at).reply;
 }
 
 // Marks and events are refused when the configuration is read; this is for who calls the store directly.
