@@ -95,13 +95,16 @@ void Worker::Loop::run_all(Completion* next) {
   }
 }
 
-// What they post is for the next round.
+// What they post is for the next round. One's own first: whoever hears from this thread that it has posted,
+// and posts then, comes behind it.
 void Worker::Loop::run_posted() {
   Completion* const own = std::exchange(own_, nullptr);
   own_end_ = &own_;
-  if (posted_.load(std::memory_order_relaxed))
-    run_all(reverse(posted_.exchange(nullptr, std::memory_order_acquire)));
+  Completion* const others = posted_.load(std::memory_order_relaxed)
+                                 ? posted_.exchange(nullptr, std::memory_order_acquire)
+                                 : nullptr;
   run_all(own);
+  run_all(reverse(others));
 }
 
 void Worker::Loop::dispatch(int count) {
