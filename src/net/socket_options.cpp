@@ -2,7 +2,6 @@
 
 #include <netinet/tcp.h>
 
-#include <cstring>
 #include <string_view>
 
 namespace onceward::net {

@@ -28,8 +28,7 @@ Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::u
     if (Result<Done> ready = follow(segment, offset); !ready) return ready;
   }
   const std::span<const char> blocks = recent_->put(batch);
-  const Result<bool> written =
-      direct_->write_synced(blocks, offset / RecentLog::block_bytes * RecentLog::block_bytes);
+  const Result<bool> written = direct_->write_synced(blocks, RecentLog::block_begin(offset));
   if (!written) {
     has_failed_ = true;
     return written.error();
@@ -44,7 +43,7 @@ Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::u
 
 // The block that the next batch begins in has bytes already, which are written again with it.
 Result<Done> BlockWriter::follow(const Segment& segment, std::uint64_t offset) {
-  const std::uint64_t begin = offset / RecentLog::block_bytes * RecentLog::block_bytes;
+  const std::uint64_t begin = RecentLog::block_begin(offset);
   const Result<std::string> lead = segment.file.read(static_cast<std::size_t>(offset - begin), begin);
   if (!lead) return lead.error();
   recent_->begin(segment.id(), offset, *lead);

@@ -231,7 +231,7 @@ Result<Done> LogWriter::roll(std::uint64_t bytes_needed) {
   if (wanted <= segment_bytes_) {
     file = supply_.take();
   } else {  // larger than a segment: it gets one of its own
-    capacity = (wanted + RecentLog::block_bytes - 1) / RecentLog::block_bytes * RecentLog::block_bytes;
+    capacity = RecentLog::block_end(wanted);
     file = SegmentSupply::make(ops_, spare_path(folder_, 0), capacity, 0);
   }
   if (!file) return file.error();

@@ -7,16 +7,6 @@
 #include "base/assert.hpp"
 
 namespace onceward::embedded {
-namespace {
-
-constexpr std::uint64_t block_begin(std::uint64_t offset) {
-  return offset / RecentLog::block_bytes * RecentLog::block_bytes;
-}
-constexpr std::uint64_t block_end(std::uint64_t offset) {
-  return block_begin(offset + RecentLog::block_bytes - 1);
-}
-
-}  // namespace
 
 RecentLog::RecentLog(std::size_t bytes) : bytes_(bytes) {
   ONCEWARD_ASSERT(bytes % block_bytes == 0);

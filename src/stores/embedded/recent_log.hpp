@@ -19,6 +19,9 @@ namespace onceward::embedded {
 class RecentLog {
  public:
   static constexpr std::size_t block_bytes = 4096;
+  // Where the block that has this place begins, and where the last block of what ends there ends.
+  static constexpr std::uint64_t block_begin(std::uint64_t at) { return at / block_bytes * block_bytes; }
+  static constexpr std::uint64_t block_end(std::uint64_t at) { return block_begin(at + block_bytes - 1); }
   static constexpr std::size_t default_bytes = 32 << 20;  // taken as it is used
 
   explicit RecentLog(std::size_t bytes = default_bytes);  // a multiple of block_bytes

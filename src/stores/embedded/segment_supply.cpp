@@ -19,7 +19,7 @@ Result<Done> zero(FileOps& ops, File& file, std::uint64_t bytes) {
   alignas(RecentLog::block_bytes) static std::array<char, zero_chunk> zeros{};
   if (bytes == 0) return Done{};
   std::uint64_t at = 0;
-  const std::uint64_t whole = bytes / RecentLog::block_bytes * RecentLog::block_bytes;
+  const std::uint64_t whole = RecentLog::block_begin(bytes);
   if (Result<File> direct = File::open(ops, file.path(), O_RDWR | O_DIRECT); direct) {
     for (std::uint64_t count = 0; at < whole; at += count) {
       count = std::min<std::uint64_t>(zeros.size(), whole - at);
