@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint64_t segment_bytes_min = 16 << 10;
 constexpr std::uint64_t segment_bytes_max = 1ull << 30;  // offsets in a segment have 32 bits
-constexpr std::uint64_t zeroed_at_start = 8 << 20;       // the rest is zeroed in the spare, ahead of time
+// The first segment is a small one: it is zeroed while somebody waits for the store to open, the others ahead
+// of time. Blocks that were never written make each sync dearer.
+constexpr std::uint64_t first_segment_bytes = 8 << 20;
 
 // A torn tail is zeroed before anything is written over it, so that the next recovery finds zeros behind
 // the last batch and not half of a write that never was.
@@ -30,7 +32,7 @@ Result<Done> clear_tail(RecoveredSegment& active, bool synced) {
 bool can_go_on(const RecoveredSegment& last, const EmbeddedOptions& options) {
   const bool synced = options.durability == Durability::disk;
   return !last.header_damaged && last.segment->header.unsynced == !synced &&
-         last.file_bytes >= last.scan.end + options.segment_bytes / 8;
+         last.file_bytes >= last.scan.end + std::min(options.segment_bytes, last.file_bytes) / 8;
 }
 
 // The segment that takes the next writes: the last one if it has room, else a new one.
@@ -56,8 +58,10 @@ Result<LogPosition> find_position(FileOps& ops, const EmbeddedOptions& options, 
     header.previous_end = recovered.recents.front().scan.end;
     header.id = header.previous_id + 1;
   }
-  const std::uint64_t zeroed = synced ? std::min(zeroed_at_start, options.segment_bytes) : 0;
-  Result<File> file = SegmentSupply::make(ops, spare_path(options.dir, 0), options.segment_bytes, zeroed);
+  const std::uint64_t capacity =
+      synced ? std::min(first_segment_bytes, options.segment_bytes) : options.segment_bytes;
+  Result<File> file =
+      SegmentSupply::make(ops, spare_path(options.dir, 0), capacity, synced ? capacity : 0);
   if (!file) return file.error();
   Result<SegmentPtr> segment = LogWriter::begin_segment(ops, options.dir, std::move(*file), header, synced);
   if (!segment) return segment.error();
@@ -66,7 +70,7 @@ Result<LogPosition> find_position(FileOps& ops, const EmbeddedOptions& options, 
   recovered.recents.insert(recovered.recents.begin(), std::move(fresh));
   position.segment = std::move(*segment);
   position.end = segment_header_bytes;
-  position.capacity = options.segment_bytes;
+  position.capacity = capacity;
   return position;
 }
 
