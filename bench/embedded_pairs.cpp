@@ -84,7 +84,7 @@ class Purging {
         Purged reply(worker);
         reply.run = [](Completion* c) { static_cast<Purged*>(c)->done = true; };
         if (!store_.purge(request, reply)) {
-          while (!reply.done) worker.run_some();
+          while (!reply.done) worker.run_round();
         }
         if (!reply.value)
           std::fprintf(stderr, "purge failed: %s\n", reply.value.error().message.c_str()), std::exit(1);

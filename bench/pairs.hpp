@@ -6,59 +6,21 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "onceward/values.hpp"
+#include "support/polling_executor.hpp"
 
 namespace onceward::bench {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// One worker: runs what is posted on the thread that calls run_some().
-class Worker final : public Executor {
- public:
-  void post(Completion* first) override {
-    const std::lock_guard lock(mutex_);
-    (first_ ? last_->next : first_) = first;
-    for (last_ = first; last_->next; last_ = last_->next) {
-    }
-    wake_.notify_one();
-  }
-  void arm(Timer&, MonoTime) override { std::abort(); }
-  void cancel(Timer&) override {}
-  bool can_defer() const override { return std::this_thread::get_id() == owner_; }
-  void defer(Deferred& deferred) override { deferred_.add(deferred); }
-  void run_some() {
-    deferred_.run();
-    Completion* list = nullptr;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return first_ != nullptr; });
-      list = std::exchange(first_, nullptr);
-    }
-    while (list) {
-      Completion* next = list->next;
-      list->run(list);
-      list = next;
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  Completion* first_ = nullptr;
-  Completion* last_ = nullptr;
-  const std::thread::id owner_ = std::this_thread::get_id();
-  DeferredList deferred_;
-};
+using Worker = testing::PollingExecutor;
 
 // Pairs to be done: so many, or until a moment. Sums over several rounds.
 struct Job {
@@ -108,7 +70,7 @@ void drive(Worker& worker, Job& job, std::vector<std::unique_ptr<Pair>>& pairs) 
   const double cpu_before = cpu_seconds();
   const auto started = SteadyClock::now();
   for (auto& pair : pairs) pair->start();
-  while (job.in_flight > 0) worker.run_some();
+  while (job.in_flight > 0) worker.run_round();
   job.seconds += std::chrono::duration<double>(SteadyClock::now() - started).count();
   job.cpu_seconds += cpu_seconds() - cpu_before;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -72,6 +73,13 @@ class DeferredList {
   Deferred* first_ = nullptr;
 };
 
+// Somebody who wants to hear from an executor that a file has something to read; owned by whoever listens.
+struct FileWatch {
+  void (*run)(FileWatch*) = nullptr;    // there may be something
+  void (*ended)(FileWatch*) = nullptr;  // the executor's thread is about to end; nothing more will be heard
+  std::shared_ptr<void> node;           // the executor's
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -84,6 +92,10 @@ class Executor {
   // when what is ready has run, before the thread looks for more; once, however often it is asked for.
   virtual bool can_defer() const { return false; }
   virtual void defer(Deferred&) {}
+  // Only where can_defer() says so. False: it cannot. Both calls come on this executor's thread.
+  virtual bool watch(int, FileWatch&) { return false; }
+  // Any thread, before the watch is gone; none of its calls is under way when this returns.
+  virtual void unwatch(FileWatch&) {}
 };
 
 }  // namespace onceward

@@ -58,6 +58,24 @@ void Worker::Loop::watch(int fd, Watch& watch) {
   ONCEWARD_ASSERT(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
 }
 
+bool Worker::Loop::watch(int fd, FileWatch& watch) {
+  std::erase_if(file_events_, [this](const std::shared_ptr<FileEvents>& events) {
+    const bool is_over = events->is_cut_off();
+    if (is_over) forget(*events);
+    return is_over;
+  });
+  const auto events = std::make_shared<FileEvents>(epoll_, fd, watch);
+  if (events->is_cut_off()) return false;
+  watch.node = events;
+  file_events_.push_back(events);
+  return true;
+}
+
+void Worker::Loop::end_file_events() {
+  for (const std::shared_ptr<FileEvents>& events : file_events_) events->end();
+  file_events_.clear();
+}
+
 void Worker::Loop::forget(Watch& watch) {
   for (int i = 0; i < fetched_; ++i)
     if (events_[static_cast<std::size_t>(i)].data.ptr == &watch)
@@ -137,6 +155,7 @@ void Worker::Loop::run() {
     run_posted();
     deferred.run();
   }
+  end_file_events();
   looked_at_ = {};
   owner_.store({}, std::memory_order_relaxed);
 }
@@ -151,6 +170,10 @@ void Worker::arm(Timer& timer, MonoTime at) { loop_->timers.arm(timer, at); }
 void Worker::cancel(Timer& timer) { loop_->timers.cancel(timer); }
 bool Worker::can_defer() const { return loop_->on_own_thread(); }
 void Worker::defer(Deferred& deferred) { loop_->deferred.add(deferred); }
+bool Worker::watch(int file, FileWatch& watch) { return loop_->watch(file, watch); }
+void Worker::unwatch(FileWatch& watch) {
+  if (watch.node) static_cast<FileEvents*>(watch.node.get())->cut_off();
+}
 void Worker::call(std::function<void()> job) { post(new Job(std::move(job))); }
 void Worker::run() { loop_->run(); }
 

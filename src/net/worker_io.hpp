@@ -7,21 +7,15 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <thread>
+#include <vector>
 
+#include "net/file_events.hpp"
 #include "net/timer_heap.hpp"
 #include "net/worker.hpp"
 
 namespace onceward::net {
-
-// Something with a file descriptor that wants to hear of its readiness (edge-triggered).
-class Watch {
- public:
-  virtual void on_event(std::uint32_t events) = 0;
-
- protected:
-  ~Watch() = default;
-};
 
 struct Worker::Loop {
   Loop();
@@ -30,6 +24,8 @@ struct Worker::Loop {
   void watch(int fd, Watch& watch);
   // Before the watch dies: events of it that were already fetched are forgotten.
   void forget(Watch& watch);
+  // For those who do not live on this thread; its own thread only.
+  bool watch(int fd, FileWatch& watch);
   bool has_news() const { return told_ < fetched_; }  // which somebody has not been told yet
 
   void push(Completion* first);
@@ -47,6 +43,7 @@ struct Worker::Loop {
   static void run_all(Completion* next);
   void run_posted();
   void dispatch(int count);
+  void end_file_events();
   int timeout_ms() const;
 
   int epoll_ = -1;
@@ -55,6 +52,7 @@ struct Worker::Loop {
   Completion* own_ = nullptr;                  // by this one, oldest first
   Completion** own_end_ = &own_;
   std::atomic<std::thread::id> owner_{};
+  std::vector<std::shared_ptr<FileEvents>> file_events_;
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;
   int told_ = 0;  // of those fetched

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,6 +48,81 @@ TEST(Worker, RunsAPostedChainInItsOrder) {
   worker.run([] {});  // posted after the chain, so run after it
   ASSERT_EQ(seen.size(), notes.size());
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<int>(i));
+}
+
+// What is told of a file, and by which thread.
+struct Told : FileWatch {
+  Told() : file(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    run = [](FileWatch* self) {
+      Told& told = *static_cast<Told*>(self);
+      told.by = std::this_thread::get_id();
+      ++told.times;
+      told.times.notify_all();
+    };
+    ended = [](FileWatch* self) { ++static_cast<Told*>(self)->ends; };
+  }
+  ~Told() { ::close(file); }
+  void write() const {
+    const std::uint64_t one = 1;
+    EXPECT_EQ(::write(file, &one, sizeof one), 8);
+  }
+  const int file;
+  std::thread::id by;
+  std::atomic<int> times = 0;
+  std::atomic<int> ends = 0;
+};
+
+TEST(Worker, TellsEachTimeThatAFileHasSomethingToRead) {
+  WorkerThread worker;
+  Told told;
+  std::thread::id thread;
+  worker.run([&] {
+    thread = std::this_thread::get_id();
+    EXPECT_TRUE((*worker).watch(told.file, told));
+  });
+  for (int i = 0; i < 3; ++i) {
+    told.write();
+    told.times.wait(i);
+    EXPECT_EQ(told.by, thread);
+  }
+  (*worker).unwatch(told);
+}
+
+TEST(Worker, TellsNothingOnceItIsNotWatched) {
+  WorkerThread worker;
+  Told told;
+  worker.run([&] {
+    EXPECT_TRUE((*worker).watch(told.file, told));
+    told.write();  // fetched by the next look, if it still is of interest then
+  });
+  (*worker).unwatch(told);
+  const int before = told.times;
+  for (int i = 0; i < 100; ++i) told.write();
+  worker.run([] {});
+  EXPECT_EQ(told.times, before);
+  Told next;  // what is over makes room
+  worker.run([&] { EXPECT_TRUE((*worker).watch(next.file, next)); });
+  next.write();
+  next.times.wait(0);
+  (*worker).unwatch(next);
+  EXPECT_EQ(told.ends + next.ends, 0);
+}
+
+TEST(Worker, TellsThatItsThreadEnds) {
+  Told told;
+  {
+    WorkerThread worker;
+    worker.run([&] { EXPECT_TRUE((*worker).watch(told.file, told)); });
+  }
+  EXPECT_EQ(told.ends, 1);
+}
+
+TEST(Worker, SaysWhenItCannotWatch) {
+  WorkerThread worker;
+  Told told;
+  worker.run([&] { EXPECT_FALSE((*worker).watch(-1, told)); });
+  (*worker).unwatch(told);
+  EXPECT_EQ(told.ends, 0);
 }
 
 TEST(Worker, KnowsTheTimeOfItsLastLookWithoutAsking) {

@@ -7,12 +7,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +18,8 @@
 #include "core/scope.hpp"
 #include "onceward/outbox_store.hpp"
 #include "stores/embedded/embedded_store.hpp"
+#include "support/fakes.hpp"
+#include "support/polling_executor.hpp"
 
 namespace onceward {
 namespace {
@@ -37,33 +37,8 @@ class SystemClock final : public Clock {
   }
 };
 
-class BlockingExecutor final : public Executor {
- public:
-  void post(Completion* first) override {
-    const std::lock_guard lock(mutex_);
-    for (; first; first = first->next) first->run(first);
-    changed_.notify_all();
-  }
-  void arm(Timer&, MonoTime) override { std::abort(); }
-  void cancel(Timer&) override {}
-
-  template <class T, class Start>
-  Result<T> call(Start start) {
-    struct Waiting : Reply<T> {
-      using Reply<T>::Reply;
-      bool done = false;
-    } reply(*this);
-    reply.run = [](Completion* self) { static_cast<Waiting*>(self)->done = true; };
-    if (start(static_cast<Reply<T>&>(reply))) return std::move(reply.value);
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reply.done; });
-    return std::move(reply.value);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
+using testing::BlockingExecutor;
+using testing::PollingExecutor;
 
 Scope scope_for(const std::string& key) { return scope_of("tenant", "caller", "powercut", key, ""); }
 
@@ -83,8 +58,9 @@ void say(char what, const std::string& key) {
   if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::_Exit(3);
 }
 
+template <class AnyExecutor>
 void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
-  BlockingExecutor executor;
+  AnyExecutor executor;
   for (std::uint64_t number = 0;; ++number) {
     const std::string key = prefix + std::to_string(number);
     ClaimRequest request;
@@ -97,7 +73,7 @@ void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
     request.lease = std::chrono::seconds(30);
     request.max_hold = std::chrono::minutes(10);
     request.ttl = std::chrono::hours(24);
-    const auto claimed = executor.call<ClaimReply>([&](auto& reply) { return store.claim(request, reply); });
+    const auto claimed = executor.template call<ClaimReply>([&](auto& reply) { return store.claim(request, reply); });
     if (!claimed || !claimed->granted) {
       // The image is full: there is nothing more to cut.
       std::fprintf(stderr, "claim: %s\n", claimed ? "refused" : claimed.error().message.c_str());
@@ -111,7 +87,7 @@ void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
       completion.events = std::make_shared<const Events>(
           Events{{event_id(claimed->record.operation_id), "done", "", body_for(key)}});
     }
-    const auto done = executor.call<Record>([&](auto& reply) { return store.complete(completion, reply); });
+    const auto done = executor.template call<Record>([&](auto& reply) { return store.complete(completion, reply); });
     if (!done) {
       std::fprintf(stderr, "complete: %s\n", done.error().message.c_str());
       return;
@@ -141,7 +117,15 @@ int write_until_killed(const std::string& dir, const std::string& durability, co
       dir, clock, durability == "process" ? embedded::Durability::process : embedded::Durability::disk);
   std::vector<std::jthread> workers;
   for (int i = 0; i < in_flight; ++i) {
-    workers.emplace_back([&, i] { write_pairs(*store, clock, session + "." + std::to_string(i) + "."); });
+    workers.emplace_back([&, i] {
+      const std::string prefix = session + "." + std::to_string(i) + ".";
+      // Most write the log themselves, as the proxy's workers do; the others have its thread do it.
+      if (i % 4 == 0) {
+        write_pairs<BlockingExecutor>(*store, clock, prefix);
+      } else {
+        write_pairs<PollingExecutor>(*store, clock, prefix);
+      }
+    });
   }
   workers.clear();
   return 0;

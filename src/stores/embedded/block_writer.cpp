@@ -27,8 +27,12 @@ Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::u
   if (is_stale_ || !recent_->follows(segment.id(), offset)) {
     if (Result<Done> ready = follow(segment, offset); !ready) return ready;
   }
-  const std::span<const char> blocks = recent_->put(batch);
-  const Result<bool> written = direct_->write_synced(blocks, RecentLog::block_begin(offset));
+  blocks_ = recent_->put(batch);
+  return settle(segment, batch, offset, direct_->write_synced(blocks_, RecentLog::block_begin(offset)));
+}
+
+Result<Done> BlockWriter::settle(Segment& segment, std::string_view batch, std::uint64_t offset,
+                                 const Result<bool>& written) {
   if (!written) {
     has_failed_ = true;
     return written.error();
@@ -39,6 +43,27 @@ Result<Done> BlockWriter::write(Segment& segment, std::string_view batch, std::u
   }
   recent_->show();
   return Done{};
+}
+
+bool BlockWriter::can_begin(const Segment& segment, std::uint64_t bytes, std::uint64_t offset) const {
+  return direct_ && !is_stale_ && bytes <= recent_->largest() && recent_->follows(segment.id(), offset);
+}
+
+bool BlockWriter::begin_write(IoRing& ring, std::string_view batch, std::uint64_t offset) {
+  blocks_ = recent_->put(batch);
+  return direct_->begin_synced(ring, blocks_, RecentLog::block_begin(offset));
+}
+
+bool BlockWriter::ended_well(std::int64_t result) {
+  if (result < 0 || static_cast<std::uint64_t>(result) != blocks_.size()) return false;
+  recent_->show();
+  return true;
+}
+
+Result<Done> BlockWriter::end_write(Segment& segment, std::string_view batch, std::uint64_t offset,
+                                    std::int64_t result) {
+  return settle(segment, batch, offset,
+                direct_->end_synced(blocks_, RecentLog::block_begin(offset), result));
 }
 
 // The block that the next batch begins in has bytes already, which are written again with it.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "stores/embedded/faulty_file_ops.hpp"
 #include "stores/embedded/store_fixture.hpp"
 
 namespace onceward::embedded {
@@ -10,15 +11,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ConcurrencyTest : public EmbeddedTest {
+class ConcurrencyTest : public EmbeddedTest, public ::testing::WithParamInterface<Writes> {
  protected:
   ConcurrencyTest() {
-    options_.durability = Durability::process;
+    writes_ = GetParam();
+    // Callers write themselves what is to be synced; nothing here cuts the power.
+    if (writes_ == Writes::elsewhere) options_.durability = Durability::process;
+    options_.file_ops = &ops_;
     options_.segment_bytes = 128 << 10;
   }
+  void TearDown() override {
+    close();  // its threads use ops_
+    if (writes_ == Writes::here) EXPECT_GT(ops_.begun(), 0u) << "nobody wrote anything himself";
+  }
+
+  FaultyFileOps ops_;
 };
 
-TEST_F(ConcurrencyTest, OfManyClaimsOfOneKeyOneIsGranted) {
+INSTANTIATE_TEST_SUITE_P(ByTheLogsThread, ConcurrencyTest, ::testing::Values(Writes::elsewhere));
+INSTANTIATE_TEST_SUITE_P(ByTheCallers, ConcurrencyTest, ::testing::Values(Writes::here));
+
+TEST_P(ConcurrencyTest, OfManyClaimsOfOneKeyOneIsGranted) {
   open();
   constexpr int threads = 4;
   constexpr int keys = 300;
@@ -27,7 +40,7 @@ TEST_F(ConcurrencyTest, OfManyClaimsOfOneKeyOneIsGranted) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
-        Caller caller(*store_);
+        Caller caller(*store_, writes_);
         for (int i = 0; i < keys; ++i) {
           const std::string key = "k" + std::to_string(i);
           const Result<ClaimReply> reply = caller.claim(request(key, "owner" + std::to_string(t)));
@@ -45,7 +58,7 @@ TEST_F(ConcurrencyTest, OfManyClaimsOfOneKeyOneIsGranted) {
   EXPECT_EQ(caller_->stats().open_records, 0u);
 }
 
-TEST_F(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
+TEST_P(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
   open();
   // The clock runs as fast as housekeeping does, however long a worker is kept from running in between: no
   // lease may end in the 100 s that it can advance in all.
@@ -71,7 +84,7 @@ TEST_F(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < 3; ++t) {
       workers.emplace_back([&, t] {
-        Caller caller(*store_);
+        Caller caller(*store_, writes_);
         for (int i = 0; i < 400; ++i) {
           const std::string key = "t" + std::to_string(t) + "/" + std::to_string(i);
           const Result<ClaimReply> mine = caller.claim(long_request(key, "first"));
@@ -107,7 +120,7 @@ TEST_F(ConcurrencyTest, PairsPurgesListsAndRestartsDoNotDisturbEachOther) {
 }
 
 // Nearly all that it holds is past its time, and it is the only one: it is given up as soon as it is sealed.
-TEST_F(ConcurrencyTest, WhatLivesOutlivesASegmentThatIsPurgedWhileItIsSealed) {
+TEST_P(ConcurrencyTest, WhatLivesOutlivesASegmentThatIsPurgedWhileItIsSealed) {
   options_.segment_bytes = 16 << 10;
   open();
   constexpr int threads = 3;
@@ -123,7 +136,7 @@ TEST_F(ConcurrencyTest, WhatLivesOutlivesASegmentThatIsPurgedWhileItIsSealed) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
-        Caller caller(*store_);
+        Caller caller(*store_, writes_);
         for (int i = 0; i < pairs; ++i) {
           const Result<ClaimReply> mine = caller.claim(request(key_of(t, i)));
           ASSERT_TRUE(mine && mine->granted);
@@ -143,7 +156,7 @@ TEST_F(ConcurrencyTest, WhatLivesOutlivesASegmentThatIsPurgedWhileItIsSealed) {
   }
 }
 
-TEST_F(ConcurrencyTest, VerbsThatWaitForOneWriteAreAllAnswered) {
+TEST_P(ConcurrencyTest, VerbsThatWaitForOneWriteAreAllAnswered) {
   open();
   constexpr int threads = 6;
   for (int round = 0; round < 50; ++round) {
@@ -152,7 +165,7 @@ TEST_F(ConcurrencyTest, VerbsThatWaitForOneWriteAreAllAnswered) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
-        Caller caller(*store_);
+        Caller caller(*store_, writes_);
         const Result<ClaimReply> reply = caller.claim(request(key, std::to_string(t)));
         ASSERT_TRUE(reply);
         granted += reply->granted;

@@ -45,7 +45,7 @@ class CrashTest : public EmbeddedTest {
   [[noreturn]] void live(std::uint32_t first_key, int pipe) {
     Result<std::unique_ptr<EmbeddedStore>> store = try_open();
     if (!store) ::_exit(9);
-    Caller caller(**store);
+    Caller caller(**store, first_key % 2 == 0 ? Writes::here : Writes::elsewhere);
     for (std::uint32_t key = first_key;; ++key) {
       const Result<ClaimReply> claimed = caller.claim(request_of(key));
       if (!claimed || !claimed->granted) ::_exit(8);

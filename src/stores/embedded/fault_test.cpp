@@ -11,10 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = FaultyFileOps::Kind;
 
-class FaultTest : public EmbeddedTest {
+class FaultTest : public EmbeddedTest, public ::testing::WithParamInterface<Writes> {
  protected:
   FaultTest() {
     options_.file_ops = &ops_;
+    writes_ = GetParam();
     options_.segment_bytes = 16 << 10;  // several segments in a short run
   }
 
@@ -85,7 +86,7 @@ class FaultTest : public EmbeddedTest {
           continue;
         }
         store_ = std::move(*opened);
-        caller_.emplace(*store_);
+        caller_.emplace(*store_, writes_);
         run_pairs(25, acknowledged);
         wait_until_healthy();
         for (int i = 0; i < 25; ++i) told["k" + std::to_string(i)] = body_of("k" + std::to_string(i));
@@ -116,21 +117,24 @@ class FaultTest : public EmbeddedTest {
   FaultyFileOps ops_;
 };
 
-TEST_F(FaultTest, AnyOneOperationMayFailWithAnError) { sweep(Kind::error, EIO); }
-TEST_F(FaultTest, AnyOneOperationMayFindTheDiskFull) { sweep(Kind::error, ENOSPC); }
-TEST_F(FaultTest, AnyOneWriteMayBeShort) { sweep(Kind::short_write, EIO); }
-TEST_F(FaultTest, AnyOneFailedSyncMayLoseWhatItShouldHaveSynced) { sweep(Kind::lost_sync, EIO); }
+INSTANTIATE_TEST_SUITE_P(ByTheLogsThread, FaultTest, ::testing::Values(Writes::elsewhere));
+INSTANTIATE_TEST_SUITE_P(ByTheCaller, FaultTest, ::testing::Values(Writes::here));
 
-TEST_F(FaultTest, AnyOneOperationMayFailWhereEverythingGoesThroughTheCache) {
+TEST_P(FaultTest, AnyOneOperationMayFailWithAnError) { sweep(Kind::error, EIO); }
+TEST_P(FaultTest, AnyOneOperationMayFindTheDiskFull) { sweep(Kind::error, ENOSPC); }
+TEST_P(FaultTest, AnyOneWriteMayBeShort) { sweep(Kind::short_write, EIO); }
+TEST_P(FaultTest, AnyOneFailedSyncMayLoseWhatItShouldHaveSynced) { sweep(Kind::lost_sync, EIO); }
+
+TEST_P(FaultTest, AnyOneOperationMayFailWhereEverythingGoesThroughTheCache) {
   ops_.go_without_direct(true);
   sweep(Kind::error, EIO);
 }
-TEST_F(FaultTest, AnyOneSyncOfTheCacheMayLoseWhatItShouldHaveSynced) {
+TEST_P(FaultTest, AnyOneSyncOfTheCacheMayLoseWhatItShouldHaveSynced) {
   ops_.go_without_direct(true);
   sweep(Kind::lost_sync, EIO);
 }
 
-TEST_F(FaultTest, WhatCannotBeWrittenAroundTheCacheIsWrittenThroughIt) {
+TEST_P(FaultTest, WhatCannotBeWrittenAroundTheCacheIsWrittenThroughIt) {
   open();
   for (int i = 0; i < 300; ++i) {
     ops_.refuse_direct(i / 10 % 2 == 1);  // in the middle of segments, and from the beginning of some
@@ -144,7 +148,7 @@ TEST_F(FaultTest, WhatCannotBeWrittenAroundTheCacheIsWrittenThroughIt) {
   }
 }
 
-TEST_F(FaultTest, WhileSyncsFailEverythingIsUnavailableAndThenServiceIsBack) {
+TEST_P(FaultTest, WhileSyncsFailEverythingIsUnavailableAndThenServiceIsBack) {
   open();
   const Record before = must_complete("before", "answer");
   const Record held = must_claim("held");
@@ -165,7 +169,7 @@ TEST_F(FaultTest, WhileSyncsFailEverythingIsUnavailableAndThenServiceIsBack) {
   EXPECT_EQ(caller_->lookup(request("lost").scope).error().code, Errc::not_found);
 }
 
-TEST_F(FaultTest, AFullDiskRefusesClaimsAndStillTakesTheOutcomesOfThoseMade) {
+TEST_P(FaultTest, AFullDiskRefusesClaimsAndStillTakesTheOutcomesOfThoseMade) {
   options_.segment_bytes = 256 << 10;
   open();
   while (!store_->figures().spare_ready) std::this_thread::yield();  // else there is no room to begin with

@@ -1,6 +1,8 @@
 // For tests: file operations that fail when told to. Any thread.
 #pragma once
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <cerrno>
 #include <map>
@@ -39,6 +41,12 @@ class FaultyFileOps final : public FileOps {
   // As on a file system that is not known, and as on one that takes the file and not the write.
   void go_without_direct(bool without) { without_direct_ = without; }
   void refuse_direct(bool refuse) { refuses_direct_ = refuse; }
+  // The kernel takes no writes that are not waited for.
+  void refuse_rings(bool refuses) { refuses_rings_ = refuses; }
+  std::uint64_t begun() const {  // writes that were not waited for
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
   std::uint64_t changes() const {
     const std::lock_guard lock(mutex_);
     return changes_;
@@ -64,7 +72,8 @@ class FaultyFileOps final : public FileOps {
   }
   int open_direct(const std::string& path) override {
     if (const int error = due(); error != 0) return -error;
-    return without_direct_ ? -EOPNOTSUPP : FileOps::open_direct(path);
+    // Whatever the file system: nothing of what is written here is written around the cache.
+    return without_direct_ ? -EOPNOTSUPP : FileOps::open(path, O_RDWR);
   }
   std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) override {
     const int error = due();
@@ -75,6 +84,21 @@ class FaultyFileOps final : public FileOps {
     // Whether a write whose sync failed is on disk is not known: here it is not, and what stood there is.
     if (error != 0 || broken()) return -(error != 0 ? error : EIO);
     return FileOps::pwrite(file, from, count, offset);
+  }
+  // Of the kernel's queue only the way in which a write's end is told of is used, by a write of nothing.
+  bool begin_synced(IoRing& ring, int file, const char* from, std::size_t count,
+                    std::uint64_t offset) override {
+    if (refuses_rings_ || !FileOps::begin_synced(ring, file, from, 0, offset)) return false;
+    const std::int64_t result = write_synced(file, from, count, offset);
+    const std::lock_guard lock(mutex_);
+    ++begun_;
+    result_ = result;
+    return true;
+  }
+  std::optional<std::int64_t> end_synced(IoRing& ring, bool wait) override {
+    const std::optional<std::int64_t> ended = FileOps::end_synced(ring, wait);
+    const std::lock_guard lock(mutex_);
+    return ended ? std::optional(result_) : std::nullopt;
   }
   int fdatasync(int file) override {
     const int error = due();
@@ -161,6 +185,9 @@ class FaultyFileOps final : public FileOps {
   int error_ = EIO;
   std::atomic<bool> without_direct_ = false;
   std::atomic<bool> refuses_direct_ = false;
+  std::atomic<bool> refuses_rings_ = false;
+  std::uint64_t begun_ = 0;
+  std::int64_t result_ = 0;  // of the one write that may be under way
   bool full_ = false;
   bool broken_ = false;
   std::map<int, std::vector<Range>> unsynced_;

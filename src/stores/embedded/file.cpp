@@ -46,17 +46,23 @@ Result<Done> File::write(std::string_view bytes, std::uint64_t offset) {
 }
 
 Result<bool> File::write_synced(std::span<const char> blocks, std::uint64_t offset) {
-  bool is_first = true;
-  while (!blocks.empty()) {
-    const std::int64_t put = ops_->write_synced(handle_, blocks.data(), blocks.size(), offset);
-    if (is_first && (put == -EOPNOTSUPP || put == -EINVAL)) return false;
+  return end_synced(blocks, offset, ops_->write_synced(handle_, blocks.data(), blocks.size(), offset));
+}
+
+bool File::begin_synced(IoRing& ring, std::span<const char> blocks, std::uint64_t offset) {
+  return ops_->begin_synced(ring, handle_, blocks.data(), blocks.size(), offset);
+}
+
+Result<bool> File::end_synced(std::span<const char> blocks, std::uint64_t offset, std::int64_t put) {
+  if (put == -EOPNOTSUPP || put == -EINVAL) return false;
+  for (;;) {
     if (put < 0) return done_or_error(static_cast<int>(put), "write " + path_).error();
     if (put == 0) return Error{Errc::unavailable, "write " + path_ + ": nothing was written"};
     blocks = blocks.subspan(static_cast<std::size_t>(put));
+    if (blocks.empty()) return true;
     offset += static_cast<std::uint64_t>(put);
-    is_first = false;
+    put = ops_->write_synced(handle_, blocks.data(), blocks.size(), offset);
   }
-  return true;
 }
 
 Result<Done> File::write_gently(std::string_view bytes, std::uint64_t offset) {

@@ -37,6 +37,9 @@ class File {
   Result<Done> write(std::string_view bytes, std::uint64_t offset);
   // Whole blocks, on disk when it returns. False: not to be had here; write the same bytes otherwise.
   Result<bool> write_synced(std::span<const char> blocks, std::uint64_t offset);
+  // The same in two steps: false when it was not begun, and then what follows from the first one's result.
+  bool begin_synced(IoRing& ring, std::span<const char> blocks, std::uint64_t offset);
+  Result<bool> end_synced(std::span<const char> blocks, std::uint64_t offset, std::int64_t put);
   // A large write in pieces that the disk takes one after the other, before a sync: the log's own syncs go
   // on in between and do not wait for the whole.
   Result<Done> write_gently(std::string_view bytes, std::uint64_t offset);

@@ -64,6 +64,15 @@ std::int64_t FileOps::write_synced(int file, const char* from, std::size_t count
   return ring.is_there() ? ring.write_synced(file, from, count, offset) : -EOPNOTSUPP;
 }
 
+bool FileOps::begin_synced(IoRing& ring, int file, const char* from, std::size_t count,
+                           std::uint64_t offset) {
+  return ring.begin(file, from, count, offset);
+}
+
+std::optional<std::int64_t> FileOps::end_synced(IoRing& ring, bool wait) {
+  return wait ? ring.wait() : ring.poll();
+}
+
 int FileOps::write_back(int file, std::uint64_t offset, std::uint64_t bytes) {
   constexpr unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   const int result =

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace onceward::embedded {
+
+class IoRing;
 
 // All return a value >= 0, or -errno.
 class FileOps {
@@ -22,6 +25,10 @@ class FileOps {
   // Whole blocks: on disk when it returns how many bytes of them. -EOPNOTSUPP or -EINVAL: not to be had
   // here; pwrite and fdatasync of the same bytes make up for whatever was written.
   virtual std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset);
+  // The same in two steps, on a ring of the calling thread. False: it was not begun.
+  virtual bool begin_synced(IoRing& ring, int file, const char* from, std::size_t count, std::uint64_t offset);
+  // What write_synced would have returned; nothing: it has not ended, unless it is to be waited for.
+  virtual std::optional<std::int64_t> end_synced(IoRing& ring, bool wait);
   // Has the disk take these bytes now; no promise that they survive, and nothing else waits for it.
   virtual int write_back(int file, std::uint64_t offset, std::uint64_t bytes);
   virtual int fallocate(int file, std::uint64_t bytes);

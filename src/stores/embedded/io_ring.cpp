@@ -2,6 +2,7 @@
 
 #include <linux/io_uring.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -60,17 +61,31 @@ void IoRing::close() {
   if (queues_) ::munmap(queues_, queues_bytes_);
   if (requests_) ::munmap(requests_, requests_bytes_);
   if (ring_ >= 0) ::close(ring_);
+  if (ends_ >= 0) ::close(ends_);
   queues_ = nullptr;
   requests_ = nullptr;
   ring_ = -1;
+  ends_ = -1;
 }
 
-int IoRing::enter(unsigned submit) const {
+int IoRing::enter(unsigned submit, unsigned wait_for) const {
   return static_cast<int>(
-      ::syscall(SYS_io_uring_enter, ring_, submit, 1u, IORING_ENTER_GETEVENTS, nullptr, 0));
+      ::syscall(SYS_io_uring_enter, ring_, submit, wait_for, IORING_ENTER_GETEVENTS, nullptr, 0));
 }
 
-std::int64_t IoRing::write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) {
+int IoRing::tell_of_ends() {
+  if (ends_ >= 0) return ends_;
+  int file = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (file < 0) return -errno;
+  if (::syscall(SYS_io_uring_register, ring_, IORING_REGISTER_EVENTFD, &file, 1) != 0) {
+    const int error = errno;
+    ::close(file);
+    return -error;
+  }
+  return ends_ = file;
+}
+
+bool IoRing::submit(int file, const char* from, std::size_t count, std::uint64_t offset, unsigned wait_for) {
   io_uring_sqe& request = *requests_;
   std::memset(&request, 0, sizeof request);
   request.opcode = IORING_OP_WRITE;
@@ -82,24 +97,42 @@ std::int64_t IoRing::write_synced(int file, const char* from, std::size_t count,
   const unsigned tail = *submitted_tail_;
   *submitted_ = 0;
   store(submitted_tail_, tail + 1);
-  int entered = enter(1);
+  int entered = enter(1, wait_for);
   while (load(submitted_head_) != tail + 1) {
     // Not taken, so nothing is on its way; and nothing may be left that a later call would submit. Why (a
     // sandbox that allows half of it, no memory) does not matter: it can be written otherwise.
     if (entered < 0 && errno != EINTR) {
       store(submitted_tail_, tail);
-      return -EOPNOTSUPP;
+      return false;
     }
-    entered = enter(1);
+    entered = enter(1, wait_for);
   }
+  return true;
+}
+
+std::optional<std::int64_t> IoRing::take_end() {
   const unsigned head = *ended_head_;
-  while (load(ended_tail_) == head) {
-    // It is on its way and ends some time: until then its memory is the kernel's.
-    if (enter(0) < 0 && errno != EINTR && errno != EAGAIN && errno != EBUSY) ::sched_yield();
-  }
+  if (load(ended_tail_) == head) return std::nullopt;
   const std::int64_t result = ended_[head & ended_mask_].res;
   store(ended_head_, head + 1);
   return result;
+}
+
+std::optional<std::int64_t> IoRing::poll() {
+  enter(0, 0);
+  return take_end();
+}
+
+std::int64_t IoRing::wait() {
+  for (;;) {
+    if (const std::optional<std::int64_t> result = take_end()) return *result;
+    // It is on its way and ends some time: until then its memory is the kernel's.
+    if (enter(0, 1) < 0 && errno != EINTR && errno != EAGAIN && errno != EBUSY) ::sched_yield();
+  }
+}
+
+std::int64_t IoRing::write_synced(int file, const char* from, std::size_t count, std::uint64_t offset) {
+  return submit(file, from, count, offset, 1) ? wait() : -EOPNOTSUPP;
 }
 
 }  // namespace onceward::embedded

@@ -1,17 +1,9 @@
 #include "stores/embedded/log_writer.hpp"
 
 #include <algorithm>
-#include <chrono>
-
-#include "base/assert.hpp"
+#include <utility>
 
 namespace onceward::embedded {
-namespace {
-
-constexpr std::uint64_t batch_bytes_max = 4 << 20;
-constexpr auto retry_every = std::chrono::milliseconds(100);
-
-}  // namespace
 
 LogWriter::LogWriter(Client& client, FileOps& ops, SegmentSupply& supply, std::string folder,
                      LogPosition position, bool synced, std::uint64_t segment_bytes,
@@ -32,71 +24,16 @@ LogWriter::LogWriter(Client& client, FileOps& ops, SegmentSupply& supply, std::s
 
 LogWriter::~LogWriter() { close(); }
 
-void LogWriter::start() {
-  thread_ = std::thread([this] { loop(); });
-}
-
-void LogWriter::close() {
-  closing_ = true;
-  if (idle_.exchange(false)) wake();
-  if (thread_.joinable()) thread_.join();
-}
-
-void LogWriter::submit(Write* write) {
-  if (!rounds_.add(write)) hand_over(write, write);
-}
-
-void LogWriter::hand_over(Write* newest, Write* oldest) {
-  queue_.push(newest, oldest);
-  // One that finds the writer awake need not wake it: it looks into the queue before it sleeps.
-  if (idle_.load() && idle_.exchange(false)) wake();
-}
-
-void LogWriter::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  wake_.notify_one();
-}
-
-void LogWriter::sleep() {
-  idle_ = true;
-  if (!queue_.empty() || closing_) {
-    // Who has cleared it meanwhile is about to wake us; that is then taken here.
-    if (idle_.exchange(false)) return;
-  }
-  std::unique_lock lock(mutex_);
-  const auto awaken = [this] { return woken_; };
-  if (!stopped_) {
-    wake_.wait(lock, awaken);
-  } else if (!wake_.wait_for(lock, retry_every, awaken) && idle_.exchange(false)) {
-    return;
-  } else {
-    wake_.wait(lock, awaken);
-  }
-  woken_ = false;
-}
-
-void LogWriter::loop() {
-  for (;;) {
-    if (!queue_.empty()) {
-      commit(queue_.take());
-      continue;
-    }
-    if (closing_) break;
-    sleep();
-    if (stopped_ && queue_.empty() && !closing_) try_resume();
-  }
-  if (!stopped_ && room() > batch_header_bytes) (void)write_batch(nullptr, true);
-}
-
 std::uint64_t LogWriter::room() const { return at_.capacity > at_.end ? at_.capacity - at_.end : 0; }
 
+// Claims may use the active segment down to its half, or while a spare stands ready: what is left then is for
+// the outcomes.
+bool LogWriter::claims_have_room() const {
+  return room() >= std::min(segment_bytes_, at_.capacity) / 2 || supply_.ready();
+}
+
 void LogWriter::commit(Write* list) {
-  // Claims may use the active segment down to its half, or while a spare stands ready: what is left then
-  // is for the outcomes.
-  if (!stopped_ && room() < segment_bytes_ / 2 && !supply_.ready()) {
+  if (!stopped_ && !claims_have_room()) {
     if (const Result<Done> there = supply_.wait(); !there) list = refuse_claims(list, there.error());
   }
   while (list) {
@@ -153,16 +90,18 @@ Write* LogWriter::take_fitting(Write*& list) {
   return first;
 }
 
-bool LogWriter::write_batch(Write* chunk, bool closing) {
+void LogWriter::prepare(Write* chunk, bool closing) {
   buffer_.assign(batch_header_bytes, '\0');
-  BatchHeader header;
-  std::int64_t records = static_cast<std::int64_t>(at_.records) - removed_unwritten_.exchange(0);
-  bool plain = true;
+  batch_ = {};
+  batch_.first = chunk;
+  batch_.removed = removed_unwritten_.load();
+  BatchHeader& header = batch_.header;
+  std::int64_t records = static_cast<std::int64_t>(at_.records) - batch_.removed;
   const auto append = [&](Write& write) {
     write.slot.offset = static_cast<std::uint32_t>(at_.end + buffer_.size());
     buffer_ += write.bytes;
     records += write.records_change;
-    plain = plain && write.role == Role::record;
+    batch_.plain = batch_.plain && write.role == Role::record;
     ++header.count;
   };
   for (Write* write = chunk; write; write = write->next) {
@@ -176,18 +115,32 @@ bool LogWriter::write_batch(Write* chunk, bool closing) {
   header.segment = at_.segment->id();
   header.closing = closing;
   encode_batch_header(header, buffer_.data());
+}
 
-  Result<Done> written = plain ? Result<Done>(Done{}) : leave_plain_format();
+bool LogWriter::begin_batch(Write* chunk, OwnRing& own) {
+  prepare(chunk, false);
+  return blocks_.begin_write(own.ring(), buffer_, at_.end);
+}
+
+bool LogWriter::write_batch(Write* chunk, bool closing) {
+  prepare(chunk, closing);
+  Result<Done> written = batch_.plain ? Result<Done>(Done{}) : leave_plain_format();
   if (written) written = blocks_.write(*at_.segment, buffer_, at_.end);
+  return finish(written);
+}
+
+bool LogWriter::finish(const Result<Done>& written) {
+  Write* const chunk = std::exchange(batch_.first, nullptr);
   if (!written) {
     stop(written.error());
     if (chunk) client_.failed(chunk, *stopped_);
     return false;
   }
+  removed_unwritten_ -= batch_.removed;
   at_.end = aligned(at_.end + buffer_.size());
-  at_.sequence = header.sequence;
-  at_.records = header.records;
-  written_at_ = header.written_at;
+  at_.sequence = batch_.header.sequence;
+  at_.records = batch_.header.records;
+  written_at_ = batch_.header.written_at;
   records_.store(at_.records, std::memory_order_relaxed);
   end_shown_.store(at_.end, std::memory_order_relaxed);
   sequence_shown_.store(at_.sequence, std::memory_order_relaxed);

@@ -1,29 +1,30 @@
-// Rounds: what a worker writes while it goes through its events is handed to the writer in one go, before the
-// worker waits for more. A writer woken by the first of them would take that one alone, and the others
+// Rounds: what a worker writes while it goes through its events is handed to the log in one go, before the
+// worker waits for more. A write that began with the first of them would take that one alone, and the others
 // would wait for a sync that is not theirs. One slot for each executor that can defer, kept for good; what
 // is in a slot is touched by its executor's thread only.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <deque>
 #include <utility>
 
+#include "stores/embedded/own_ring.hpp"
 #include "stores/embedded/write.hpp"
 
 namespace onceward::embedded {
 
 class Rounds {
  public:
-  class Client {
+  class Client : public OwnRing::Client {
    public:
     // On the executor's thread: a round's writes, linked from the newest to the oldest.
-    virtual void hand_over(Write* newest, Write* oldest) = 0;
+    virtual void hand_over(OwnRing& own, Write* newest, Write* oldest) = 0;
 
    protected:
     ~Client() = default;
   };
   explicit Rounds(Client& client) {
-    for (Slot& slot : slots_) slot.client = &client;
+    for (std::size_t i = 0; i < slots_max; ++i) slots_.emplace_back(client);
   }
 
   // False: it does not belong to a round.
@@ -37,12 +38,22 @@ class Rounds {
     return true;
   }
 
-  // With so much the writer begins: a long round should not keep the disk waiting.
+  // Any thread. Nothing: it has no rounds.
+  OwnRing* own_ring_of(const Executor* executor) {
+    for (Slot& slot : slots_) {
+      const Executor* const of = slot.executor.load(std::memory_order_acquire);
+      if (!of || !executor) return nullptr;
+      if (of == executor) return &slot.own;
+    }
+    return nullptr;
+  }
+
+  // With so much the write begins: a long round should not keep the disk waiting.
   static constexpr std::size_t enough_bytes = 64 << 10;
 
  private:
   struct Slot : Deferred {
-    Slot() {
+    explicit Slot(Client& its_client) : client(its_client), own(its_client) {
       run = [](Deferred* self) { static_cast<Slot*>(self)->hand_over(); };
     }
     void add(Write* write) {
@@ -54,14 +65,17 @@ class Rounds {
     }
     void hand_over() {
       bytes = 0;
-      if (oldest) client->hand_over(std::exchange(newest, nullptr), std::exchange(oldest, nullptr));
+      if (!oldest) return;
+      own.open(*executor.load(std::memory_order_relaxed));
+      client.hand_over(own, std::exchange(newest, nullptr), std::exchange(oldest, nullptr));
     }
 
     std::atomic<Executor*> executor = nullptr;
-    Client* client = nullptr;
+    Client& client;
     Write* newest = nullptr;
     Write* oldest = nullptr;
     std::size_t bytes = 0;
+    OwnRing own;
   };
 
   Slot* slot_of(Executor& executor) {  // nothing: there are more executors than slots
@@ -72,7 +86,8 @@ class Rounds {
     return nullptr;
   }
 
-  std::array<Slot, 64> slots_;
+  static constexpr std::size_t slots_max = 64;
+  std::deque<Slot> slots_;  // in use from the first on
 };
 
 }  // namespace onceward::embedded

@@ -32,7 +32,11 @@ class RoundsTest : public testing::Test, protected Rounds::Client {
   }
   Write* written(std::size_t number) { return writes_[number].get(); }
 
-  void hand_over(Write* newest, Write* oldest) override {
+  void on_turn(OwnRing&) override { FAIL() << "nobody gave it"; }
+  void on_end(OwnRing&, bool) override { FAIL() << "nothing was begun"; }
+  void hand_over(OwnRing& own, Write* newest, Write* oldest) override {
+    EXPECT_EQ(&own, rounds_.own_ring_of(newest->executor));
+    EXPECT_FALSE(own.is_open()) << "its executor watches no files";
     WriteQueue queue;
     queue.push(newest, oldest);
     std::vector<Write*> batch;

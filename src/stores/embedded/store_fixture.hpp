@@ -10,6 +10,7 @@
 #include "onceward/outbox_store.hpp"
 #include "stores/embedded/embedded_store.hpp"
 #include "support/fakes.hpp"
+#include "support/polling_executor.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace onceward::embedded {
@@ -41,27 +42,32 @@ inline Event event_of(const Record& record, const std::string& payload) {
   return {to_string(record.operation_id) + ":created", "created", "text/plain", payload};
 }
 
+// Who writes what a caller's verbs bring: the log's own thread, or the caller's.
+enum class Writes { elsewhere, here };
+
 // The verbs of one store, each waited for. One thread.
 class Caller {
  public:
-  explicit Caller(Store& store) : store_(store) {}
+  explicit Caller(Store& store, Writes writes = Writes::elsewhere) : store_(store) {
+    if (writes == Writes::here) polling_.emplace();
+  }
   Result<ClaimReply> claim(const ClaimRequest& request) {
-    return executor_.call<ClaimReply>([&](auto& reply) { return store_.claim(request, reply); });
+    return call<ClaimReply>([&](auto& reply) { return store_.claim(request, reply); });
   }
   Result<Record> complete(const Record& mine, const std::string& body, std::optional<Duration> ttl = {}) {
     auto response = std::make_shared<const Response>(Response{201, false, "A: b\r\n", body});
     const CompleteRequest request{fence_of(mine), State::succeeded, std::move(response), ttl};
-    return executor_.call<Record>([&](auto& reply) { return store_.complete(request, reply); });
+    return call<Record>([&](auto& reply) { return store_.complete(request, reply); });
   }
   Result<Record> complete_with_event(const Record& mine, const std::string& body) {
     CompleteRequest request{fence_of(mine), State::succeeded,
                             std::make_shared<const Response>(Response{201, false, "A: b\r\n", body}),
                             std::nullopt};
     request.events = std::make_shared<const Events>(Events{event_of(mine, body)});
-    return executor_.call<Record>([&](auto& reply) { return store_.complete(request, reply); });
+    return call<Record>([&](auto& reply) { return store_.complete(request, reply); });
   }
   Result<std::size_t> settle(const SettleEventsRequest& request) {
-    return executor_.call<std::size_t>(
+    return call<std::size_t>(
         [&](auto& reply) { return store_.outbox()->settle_events(request, reply); });
   }
   // Id and payload of everything that waits.
@@ -69,7 +75,7 @@ class Caller {
     std::map<std::string, std::string> found;
     ListEventsRequest request;
     do {
-      const auto page = executor_.call<ListEventsReply>(
+      const auto page = call<ListEventsReply>(
           [&](auto& reply) { return store_.outbox()->list_events(request, reply); });
       if (!page) {
         ADD_FAILURE() << page.error().message;
@@ -82,19 +88,19 @@ class Caller {
   }
   Result<Record> release(const Record& mine) {
     const ReleaseRequest request{fence_of(mine), false};
-    return executor_.call<Record>([&](auto& reply) { return store_.release(request, reply); });
+    return call<Record>([&](auto& reply) { return store_.release(request, reply); });
   }
   Result<Record> lookup(const Scope& scope) {
-    return executor_.call<Record>([&](auto& reply) { return store_.lookup(scope, reply); });
+    return call<Record>([&](auto& reply) { return store_.lookup(scope, reply); });
   }
   Result<Record> lookup(const OperationId& id) {
-    return executor_.call<Record>([&](auto& reply) { return store_.lookup(id, reply); });
+    return call<Record>([&](auto& reply) { return store_.lookup(id, reply); });
   }
   std::vector<Record> list_all() {
     std::vector<Record> found;
     ListRequest request;
     do {
-      const auto page = executor_.call<ListReply>([&](auto& r) { return store_.list(request, r); });
+      const auto page = call<ListReply>([&](auto& r) { return store_.list(request, r); });
       if (!page) {
         ADD_FAILURE() << page.error().message;
         return found;
@@ -107,7 +113,7 @@ class Caller {
   PurgeReply purge_all(PurgeRequest request = {}) {
     PurgeReply total;
     for (int step = 0; step < 10'000; ++step) {
-      const auto reply = executor_.call<PurgeReply>([&](auto& r) { return store_.purge(request, r); });
+      const auto reply = call<PurgeReply>([&](auto& r) { return store_.purge(request, r); });
       if (!reply) {
         ADD_FAILURE() << reply.error().message;
         return total;
@@ -121,12 +127,18 @@ class Caller {
     return total;
   }
   StoreStats stats() {
-    return *executor_.call<StoreStats>([&](auto& reply) { return store_.stats(reply); });
+    return *call<StoreStats>([&](auto& reply) { return store_.stats(reply); });
   }
 
  private:
+  template <class T, class Start>
+  Result<T> call(Start start) {
+    return polling_ ? polling_->call<T>(start) : blocking_.call<T>(start);
+  }
+
   Store& store_;
-  testing::BlockingExecutor executor_;
+  testing::BlockingExecutor blocking_;
+  std::optional<testing::PollingExecutor> polling_;
 };
 
 class EmbeddedTest : public ::testing::Test {
@@ -142,7 +154,7 @@ class EmbeddedTest : public ::testing::Test {
     Result<std::unique_ptr<EmbeddedStore>> opened = try_open();
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
-    caller_.emplace(*store_);
+    caller_.emplace(*store_, writes_);
   }
   void close() {
     caller_.reset();
@@ -175,6 +187,7 @@ class EmbeddedTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
   testing::FakeClock clock_;
   EmbeddedOptions options_;
+  Writes writes_ = Writes::elsewhere;
   std::unique_ptr<EmbeddedStore> store_;
   std::optional<Caller> caller_;
 };

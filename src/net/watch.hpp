@@ -1,0 +1,17 @@
+// Watch: something with a file descriptor that wants to hear of its readiness (edge-triggered). The
+// worker's thread only.
+#pragma once
+
+#include <cstdint>
+
+namespace onceward::net {
+
+class Watch {
+ public:
+  virtual void on_event(std::uint32_t events) = 0;
+
+ protected:
+  ~Watch() = default;
+};
+
+}  // namespace onceward::net
