@@ -73,11 +73,22 @@ class DeferredList {
   Deferred* first_ = nullptr;
 };
 
-// Somebody who wants to hear from an executor that a file has something to read; owned by whoever listens.
+// Somebody who wants to hear from an executor that a file has something to read; owned by whoever listens. Both
+// are called on the executor's thread.
 struct FileWatch {
   void (*run)(FileWatch*) = nullptr;    // there may be something
-  void (*ended)(FileWatch*) = nullptr;  // the executor's thread is about to end; nothing more will be heard
-  std::shared_ptr<void> node;           // the executor's
+  void (*ended)(FileWatch*) = nullptr;  // the thread is about to end; nothing more will be heard
+
+  class Node {  // the executor's side, which may outlive it
+   public:
+    virtual ~Node() = default;
+    virtual void cut_off() = 0;
+  };
+  std::shared_ptr<Node> node;
+  // Any thread, before the watch and its file are gone; neither call is under way when this returns.
+  void stop() {
+    if (node) node->cut_off();
+  }
 };
 
 class Executor {
@@ -92,10 +103,9 @@ class Executor {
   // when what is ready has run, before the thread looks for more; once, however often it is asked for.
   virtual bool can_defer() const { return false; }
   virtual void defer(Deferred&) {}
-  // Only where can_defer() says so. False: it cannot. Both calls come on this executor's thread.
+  // Only where can_defer() says so; false: it cannot. Whoever can must keep its loop going: what was begun by
+  // one who watches ends for everybody when that one hears of it.
   virtual bool watch(int, FileWatch&) { return false; }
-  // Any thread, before the watch is gone; none of its calls is under way when this returns.
-  virtual void unwatch(FileWatch&) {}
 };
 
 }  // namespace onceward

@@ -12,7 +12,7 @@
 
 namespace onceward::net {
 
-class FileEvents final : public Watch {
+class FileEvents final : public Watch, public FileWatch::Node {
  public:
   FileEvents(int epoll, int file, FileWatch& watch) : epoll_(epoll), file_(file) {
     epoll_event event{};
@@ -35,7 +35,7 @@ class FileEvents final : public Watch {
     if (FileWatch* const last = take()) last->ended(last);
   }
   // What the worker has fetched of it already is still told, to nobody.
-  void cut_off() {
+  void cut_off() override {
     const std::lock_guard lock(mutex_);
     take();
   }

@@ -155,9 +155,9 @@ void Worker::Loop::run() {
     run_posted();
     deferred.run();
   }
-  end_file_events();
   looked_at_ = {};
   owner_.store({}, std::memory_order_relaxed);
+  end_file_events();  // who hears of it finds no loop that could be left something to do
 }
 
 Worker::Worker() : loop_(std::make_unique<Loop>()) {}
@@ -171,9 +171,6 @@ void Worker::cancel(Timer& timer) { loop_->timers.cancel(timer); }
 bool Worker::can_defer() const { return loop_->on_own_thread(); }
 void Worker::defer(Deferred& deferred) { loop_->deferred.add(deferred); }
 bool Worker::watch(int file, FileWatch& watch) { return loop_->watch(file, watch); }
-void Worker::unwatch(FileWatch& watch) {
-  if (watch.node) static_cast<FileEvents*>(watch.node.get())->cut_off();
-}
 void Worker::call(std::function<void()> job) { post(new Job(std::move(job))); }
 void Worker::run() { loop_->run(); }
 

@@ -26,7 +26,6 @@ class Worker final : public Executor {
   bool can_defer() const override;
   void defer(Deferred& deferred) override;
   bool watch(int file, FileWatch& watch) override;
-  void unwatch(FileWatch& watch) override;
 
   // Any thread: runs the job on the worker's thread. For starting and stopping things, not for requests.
   void call(std::function<void()> job);

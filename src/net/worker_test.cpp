@@ -85,7 +85,7 @@ TEST(Worker, TellsEachTimeThatAFileHasSomethingToRead) {
     told.times.wait(i);
     EXPECT_EQ(told.by, thread);
   }
-  (*worker).unwatch(told);
+  told.stop();
 }
 
 TEST(Worker, TellsNothingOnceItIsNotWatched) {
@@ -95,7 +95,7 @@ TEST(Worker, TellsNothingOnceItIsNotWatched) {
     EXPECT_TRUE((*worker).watch(told.file, told));
     told.write();  // fetched by the next look, if it still is of interest then
   });
-  (*worker).unwatch(told);
+  told.stop();
   const int before = told.times;
   for (int i = 0; i < 100; ++i) told.write();
   worker.run([] {});
@@ -104,7 +104,7 @@ TEST(Worker, TellsNothingOnceItIsNotWatched) {
   worker.run([&] { EXPECT_TRUE((*worker).watch(next.file, next)); });
   next.write();
   next.times.wait(0);
-  (*worker).unwatch(next);
+  next.stop();
   EXPECT_EQ(told.ends + next.ends, 0);
 }
 
@@ -117,11 +117,35 @@ TEST(Worker, TellsThatItsThreadEnds) {
   EXPECT_EQ(told.ends, 1);
 }
 
+TEST(Worker, WhoStopsWatchingWaitsForTheCallThatIsUnderWay) {
+  struct Slow : Told {
+    std::atomic<bool> is_ending = false;
+    std::atomic<bool> is_stopping = false;
+    std::atomic<bool> is_over = false;
+  } slow;
+  slow.ended = [](FileWatch* self) {
+    Slow& its = *static_cast<Slow*>(self);
+    its.is_ending = true;
+    its.is_ending.notify_all();
+    its.is_stopping.wait(false);
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    its.is_over = true;
+  };
+  auto worker = std::make_unique<WorkerThread>();
+  worker->run([&] { EXPECT_TRUE((**worker).watch(slow.file, slow)); });
+  std::jthread ender([&] { worker.reset(); });
+  slow.is_ending.wait(false);
+  slow.is_stopping = true;
+  slow.is_stopping.notify_all();
+  slow.stop();
+  EXPECT_TRUE(slow.is_over);
+}
+
 TEST(Worker, SaysWhenItCannotWatch) {
   WorkerThread worker;
   Told told;
   worker.run([&] { EXPECT_FALSE((*worker).watch(-1, told)); });
-  (*worker).unwatch(told);
+  told.stop();
   EXPECT_EQ(told.ends, 0);
 }
 

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -21,15 +21,17 @@ namespace onceward::testing {
 class PollingExecutor final : public Executor {
  public:
   PollingExecutor() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { ONCEWARD_ASSERT(wake_ >= 0); }
-  // Ends as a worker's thread does: what it watched hears of it, what is posted from then on is not run.
   ~PollingExecutor() override {
-    deferred_.run();
-    while (!watched_.empty()) {
-      FileWatch* const last = watched_.back().watch;
-      watched_.pop_back();
-      last->ended(last);
-    }
+    end();
     ::close(wake_);
+  }
+  // Ends as a worker's loop does: what it watched hears of it, and what is posted from then on is not run.
+  void end() {
+    deferred_.run();
+    is_ending_ = true;
+    for (const auto& one : watched_) {
+      if (FileWatch* const last = one->take()) last->ended(last);
+    }
   }
 
   void post(Completion* first) override {
@@ -44,15 +46,12 @@ class PollingExecutor final : public Executor {
     ONCEWARD_ASSERT(has_timers);
   }
   void cancel(Timer&) override {}
-  bool can_defer() const override { return std::this_thread::get_id() == owner_; }
+  bool can_defer() const override { return std::this_thread::get_id() == owner_ && !is_ending_; }
   void defer(Deferred& deferred) override { deferred_.add(deferred); }
   bool watch(int file, FileWatch& watch) override {
-    watched_.push_back({file, &watch});
+    watched_.push_back(std::make_shared<Watched>(file, watch));
+    watch.node = watched_.back();
     return true;
-  }
-  // Here only from its own thread: a store is closed by the thread that used it.
-  void unwatch(FileWatch& watch) override {
-    std::erase_if(watched_, [&](const Watched& one) { return one.watch == &watch; });
   }
 
   // Calls a verb and waits for its reply.
@@ -71,15 +70,16 @@ class PollingExecutor final : public Executor {
   void run_round() {
     end_round();
     std::vector<pollfd> files{{wake_, POLLIN, 0}};
-    for (const Watched& one : watched_) files.push_back({one.file, POLLIN, 0});
+    std::erase_if(watched_, [](const auto& one) { return !one->watch; });
+    for (const auto& one : watched_) files.push_back({one->file, POLLIN, 0});
     ::poll(files.data(), files.size(), has_posted() ? 0 : -1);
     for (const pollfd& file : files) {
       if (file.revents == 0) continue;
       std::uint64_t count = 0;  // all of them are eventfds
       [[maybe_unused]] const auto read = ::read(file.fd, &count, sizeof count);
-      const auto at = std::find_if(watched_.begin(), watched_.end(),
-                                   [&](const Watched& one) { return one.file == file.fd; });
-      if (at != watched_.end()) at->watch->run(at->watch);
+      for (const auto& one : watched_) {
+        if (one->file == file.fd && one->watch) one->watch->run(one->watch);
+      }
     }
     std::vector<Completion*> batch;
     {
@@ -95,15 +95,20 @@ class PollingExecutor final : public Executor {
     return !posted_.empty();
   }
 
-  struct Watched {
-    int file;
+  // Here cut off by its own thread only: a store is closed by the thread that used it.
+  struct Watched final : FileWatch::Node {
+    Watched(int its_file, FileWatch& its_watch) : file(its_file), watch(&its_watch) {}
+    FileWatch* take() { return std::exchange(watch, nullptr); }
+    void cut_off() override { take(); }
+    const int file;
     FileWatch* watch;
   };
 
   const int wake_;
   const std::thread::id owner_ = std::this_thread::get_id();
   DeferredList deferred_;
-  std::vector<Watched> watched_;
+  bool is_ending_ = false;
+  std::vector<std::shared_ptr<Watched>> watched_;
   std::mutex mutex_;
   std::vector<Completion*> posted_;  // guarded by mutex_
 };

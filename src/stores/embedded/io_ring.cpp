@@ -29,8 +29,9 @@ void* map(int ring, std::size_t bytes, off_t what) {
 
 IoRing::IoRing() {
   io_uring_params params{};
-  // The end of a write is looked after when this thread asks for it, and not by interrupting it.
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+  // The end of a write is looked after when this thread asks for it, and not by interrupting it; that there is
+  // something to look after is shown.
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
   ring_ = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &params));
   if (ring_ < 0) return;
   const std::size_t submitted_bytes = params.sq_off.array + params.sq_entries * sizeof(unsigned);
@@ -49,6 +50,7 @@ IoRing::IoRing() {
   submitted_head_ = at(params.sq_off.head);
   submitted_tail_ = at(params.sq_off.tail);
   submitted_ = at(params.sq_off.array);
+  state_ = at(params.sq_off.flags);
   ended_head_ = at(params.cq_off.head);
   ended_tail_ = at(params.cq_off.tail);
   ended_mask_ = *at(params.cq_off.ring_mask);
@@ -119,7 +121,8 @@ std::optional<std::int64_t> IoRing::take_end() {
 }
 
 std::optional<std::int64_t> IoRing::poll() {
-  enter(0, 0);
+  // An end is told of twice: when it is to be looked after, and when it was.
+  if (load(state_) & IORING_SQ_TASKRUN) enter(0, 0);
   return take_end();
 }
 

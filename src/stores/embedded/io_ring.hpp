@@ -51,6 +51,7 @@ class IoRing {
   unsigned* submitted_head_ = nullptr;
   unsigned* submitted_tail_ = nullptr;
   unsigned* submitted_ = nullptr;  // which of the requests; there is one
+  unsigned* state_ = nullptr;
   unsigned* ended_head_ = nullptr;
   unsigned* ended_tail_ = nullptr;
   unsigned ended_mask_ = 0;

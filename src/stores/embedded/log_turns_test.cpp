@@ -97,6 +97,39 @@ TEST_F(LogTurnsTest, AThreadThatEndsLeavesNothingBehind) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(body_of("left " + std::to_string(i)), "unknown");
 }
 
+// What it had handed over meanwhile cannot be begun by it any more.
+TEST_F(LogTurnsTest, AThreadThatEndsLeavesWhatWaitsToOthers) {
+  open();
+  must_complete("first", "");
+  testing::PollingExecutor executor;
+  std::vector<std::unique_ptr<Begun>> left;
+  for (int i = 0; i < 3; ++i) {
+    left.push_back(std::make_unique<Begun>(*store_, executor, request("left " + std::to_string(i))));
+    ASSERT_FALSE(left.back()->done);
+    executor.end_round();
+  }
+  executor.end();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(body_of("left " + std::to_string(i)), "processing");
+  must_complete("after", "x");
+}
+
+// A verb that waited for a write brings one itself when that ends, with the thread it came from.
+TEST_F(LogTurnsTest, AThreadThatEndsLeavesNoScopeHeld) {
+  open();
+  must_complete("first", "");
+  testing::PollingExecutor executor;
+  const Begun claim(*store_, executor, request("left"));
+  executor.end_round();
+  const RenewRequest renewal{
+      {claim.request.scope, claim.request.operation_id, 1, claim.request.owner}, 30s};
+  Reply<Record> renewed(executor);
+  renewed.run = [](Completion*) {};
+  EXPECT_FALSE(store_->renew(renewal, renewed));
+  executor.end();
+  EXPECT_EQ(body_of("left"), "processing");
+  must_complete("after", "x");
+}
+
 // Two callers hand the turn to each other; the one that is busy elsewhere keeps nobody waiting for long.
 TEST_F(LogTurnsTest, TheTurnGoesToWhoeverHasSomethingToWrite) {
   open();

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::uint64_t segment_bytes_min = 16 << 10;
 constexpr std::uint64_t segment_bytes_max = 1ull << 30;  // offsets in a segment have 32 bits
-// The first segment is a small one: it is zeroed while somebody waits for the store to open, the others ahead
-// of time. Blocks that were never written make each sync dearer.
-constexpr std::uint64_t first_segment_bytes = 8 << 20;
+// A segment that is begun here is a small one: somebody waits for it to be zeroed, where the others are made
+// ahead of time. Blocks that were never written make each sync dearer. Large enough that the next one is ready
+// before it is needed.
+constexpr std::uint64_t first_segment_bytes = 16 << 20;
 
 // A torn tail is zeroed before anything is written over it, so that the next recovery finds zeros behind
 // the last batch and not half of a write that never was.

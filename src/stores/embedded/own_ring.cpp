@@ -15,13 +15,10 @@ OwnRing::OwnRing(Client& client) : client_(client) {
   turn_.run = [](Completion* self) { static_cast<Turn*>(self)->self->take_turn(); };
 }
 
-OwnRing::~OwnRing() {
-  if (executor_) executor_->unwatch(events_);
-}
+OwnRing::~OwnRing() { events_.stop(); }
 
 bool OwnRing::open(Executor& executor) {
-  if (ring_) return true;
-  if (is_refused_) return false;
+  if (ring_ || is_refused_) return is_open();
   auto ring = std::make_unique<IoRing>();
   const int ends = ring->is_there() ? ring->tell_of_ends() : -1;
   is_refused_ = ends < 0 || !executor.watch(ends, events_);
@@ -35,14 +32,16 @@ bool OwnRing::open(Executor& executor) {
 // The thread ends, and with it the ring that only this thread may use: what was begun or given is seen to now.
 void OwnRing::close() {
   bool has_turn = false;
+  is_ending_ = true;
   {
     const std::lock_guard lock(mutex_);
     executor_ = nullptr;
     has_turn = std::exchange(has_turn_, false);
   }
   if (is_writing) client_.on_end(*this, true);
-  ring_.reset();
   if (has_turn) client_.on_turn(*this);
+  ring_.reset();
+  is_ending_ = false;
 }
 
 bool OwnRing::give_turn() {

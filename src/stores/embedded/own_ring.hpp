@@ -1,6 +1,6 @@
 // OwnRing: what lets an executor's thread write the log itself: a ring for one write, whose end it hears of
 // among its other events, and the way in which it is given the turn to write. One for each executor that
-// has rounds, owned by these. Its executor's thread, except give_turn().
+// has rounds, owned by these. Its executor's thread, except give_turn() and the end of its life.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class OwnRing {
 
   // Whether this thread can write; makes the ring when it is first asked for.
   bool open(Executor& executor);
-  bool is_open() const { return ring_ != nullptr; }
+  bool is_open() const { return ring_ && !is_ending_; }
   IoRing& ring() { return *ring_; }
   bool is_writing = false;
 
@@ -51,6 +51,7 @@ class OwnRing {
   Client& client_;
   std::unique_ptr<IoRing> ring_;
   bool is_refused_ = false;  // there is no ring to be had
+  bool is_ending_ = false;   // nothing more is begun
   Events events_;
 
   std::mutex mutex_;  // guards what follows
