@@ -73,8 +73,8 @@ class DeferredList {
   Deferred* first_ = nullptr;
 };
 
-// Somebody who wants to hear from an executor that a file has something to read; owned by whoever listens. Both
-// are called on the executor's thread.
+// Somebody who wants to hear from an executor that a file has something to read; owned by whoever listens.
+// Both are called on the executor's thread.
 struct FileWatch {
   void (*run)(FileWatch*) = nullptr;    // there may be something
   void (*ended)(FileWatch*) = nullptr;  // the thread is about to end; nothing more will be heard

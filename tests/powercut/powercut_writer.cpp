@@ -73,7 +73,8 @@ void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
     request.lease = std::chrono::seconds(30);
     request.max_hold = std::chrono::minutes(10);
     request.ttl = std::chrono::hours(24);
-    const auto claimed = executor.template call<ClaimReply>([&](auto& reply) { return store.claim(request, reply); });
+    const auto claimed =
+        executor.template call<ClaimReply>([&](auto& reply) { return store.claim(request, reply); });
     if (!claimed || !claimed->granted) {
       // The image is full: there is nothing more to cut.
       std::fprintf(stderr, "claim: %s\n", claimed ? "refused" : claimed.error().message.c_str());
@@ -87,7 +88,8 @@ void write_pairs(Store& store, const Clock& clock, const std::string& prefix) {
       completion.events = std::make_shared<const Events>(
           Events{{event_id(claimed->record.operation_id), "done", "", body_for(key)}});
     }
-    const auto done = executor.template call<Record>([&](auto& reply) { return store.complete(completion, reply); });
+    const auto done =
+        executor.template call<Record>([&](auto& reply) { return store.complete(completion, reply); });
     if (!done) {
       std::fprintf(stderr, "complete: %s\n", done.error().message.c_str());
       return;

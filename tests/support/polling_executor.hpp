@@ -1,5 +1,5 @@
-// An executor whose loop runs while its thread waits for a reply: it has rounds, and it can watch files, as the
-// proxy's workers do. Made, used and destroyed on one thread; post() on any. No timers.
+// An executor whose loop runs while its thread waits for a reply: it has rounds, and it can watch files, as
+// the proxy's workers do. Made, used and destroyed on one thread; post() on any. No timers.
 #pragma once
 
 #include <poll.h>

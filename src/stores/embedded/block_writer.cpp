@@ -62,8 +62,7 @@ bool BlockWriter::ended_well(std::int64_t result) {
 
 Result<Done> BlockWriter::end_write(Segment& segment, std::string_view batch, std::uint64_t offset,
                                     std::int64_t result) {
-  return settle(segment, batch, offset,
-                direct_->end_synced(blocks_, RecentLog::block_begin(offset), result));
+  return settle(segment, batch, offset, direct_->end_synced(blocks_, RecentLog::block_begin(offset), result));
 }
 
 // The block that the next batch begins in has bytes already, which are written again with it.

@@ -25,8 +25,8 @@ class BlockWriter {
   bool can_begin(const Segment& segment, std::uint64_t bytes, std::uint64_t offset) const;
   // False: the kernel did not take it, and nothing was written.
   bool begin_write(IoRing& ring, std::string_view batch, std::uint64_t offset);
-  // What the kernel said of the write that was begun. It is done, unless this says false: then end_write, which
-  // may wait for the disk, makes of it what there is to be made.
+  // What the kernel said of the write that was begun. It is done, unless this says false: then end_write,
+  // which may wait for the disk, makes of it what there is to be made.
   bool ended_well(std::int64_t result);
   Result<Done> end_write(Segment& segment, std::string_view batch, std::uint64_t offset, std::int64_t result);
 
@@ -44,8 +44,8 @@ class BlockWriter {
   std::shared_ptr<RecentLog> recent_;  // none: blocks are not written around the cache
   std::optional<File> direct_;
   std::span<const char> blocks_;  // on their way
-  bool has_failed_ = false;  // the next segment is then written through the cache, which may work
-  bool is_stale_ = true;     // what is remembered of the current block may not be what is in the file
+  bool has_failed_ = false;       // the next segment is then written through the cache, which may work
+  bool is_stale_ = true;          // what is remembered of the current block may not be what is in the file
 };
 
 }  // namespace onceward::embedded

@@ -1,6 +1,7 @@
 // The embedded store: one process, one folder, an append-only log with group commit. The default store
 // of the proxy. docs/embedded-store.md describes files, rules and faults. Any thread may call it; it has
-// three threads of its own: one writes, one prepares and seals segments, one lists and purges.
+// three threads of its own: one begins segments and writes what callers cannot write themselves, one prepares
+// and seals segments, one lists and purges.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,8 @@ class FileOps {
   // here; pwrite and fdatasync of the same bytes make up for whatever was written.
   virtual std::int64_t write_synced(int file, const char* from, std::size_t count, std::uint64_t offset);
   // The same in two steps, on a ring of the calling thread. False: it was not begun.
-  virtual bool begin_synced(IoRing& ring, int file, const char* from, std::size_t count, std::uint64_t offset);
+  virtual bool begin_synced(IoRing& ring, int file, const char* from, std::size_t count,
+                            std::uint64_t offset);
   // What write_synced would have returned; nothing: it has not ended, unless it is to be waited for.
   virtual std::optional<std::int64_t> end_synced(IoRing& ring, bool wait);
   // Has the disk take these bytes now; no promise that they survive, and nothing else waits for it.

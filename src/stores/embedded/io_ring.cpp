@@ -29,8 +29,8 @@ void* map(int ring, std::size_t bytes, off_t what) {
 
 IoRing::IoRing() {
   io_uring_params params{};
-  // The end of a write is looked after when this thread asks for it, and not by interrupting it; that there is
-  // something to look after is shown.
+  // The end of a write is looked after when this thread asks for it, and not by interrupting it; that there
+  // is something to look after is shown.
   params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
   ring_ = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &params));
   if (ring_ < 0) return;

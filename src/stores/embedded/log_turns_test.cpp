@@ -120,8 +120,7 @@ TEST_F(LogTurnsTest, AThreadThatEndsLeavesNoScopeHeld) {
   testing::PollingExecutor executor;
   const Begun claim(*store_, executor, request("left"));
   executor.end_round();
-  const RenewRequest renewal{
-      {claim.request.scope, claim.request.operation_id, 1, claim.request.owner}, 30s};
+  const RenewRequest renewal{{claim.request.scope, claim.request.operation_id, 1, claim.request.owner}, 30s};
   Reply<Record> renewed(executor);
   renewed.run = [](Completion*) {};
   EXPECT_FALSE(store_->renew(renewal, renewed));

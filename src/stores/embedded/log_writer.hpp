@@ -1,8 +1,8 @@
 // LogWriter: group commit. Whoever has the turn takes all writes that wait, puts them into the active segment
 // with one synced write, and hands them on as true. Usually that is a worker: one that finds the log idle
 // takes the turn, begins the write, goes on with its events and hears of the end among them; then it goes on
-// with what has come meanwhile, or gives the turn to a worker that has some of it, or back. Each has a verb of
-// its own in what it writes, so it is there when it ends. What may wait longer than a write (the next
+// with what has come meanwhile, or gives the turn to a worker that has some of it, or back. Each has a verb
+// of its own in what it writes, so it is there when it ends. What may wait longer than a write (the next
 // segment, a failed write, a system without rings) is for the writer's own thread, to which the turn is given
 // then. Owned by the store, which is told by Client calls of whoever has the turn.
 //

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t segment_bytes_min = 16 << 10;
 constexpr std::uint64_t segment_bytes_max = 1ull << 30;  // offsets in a segment have 32 bits
 // A segment that is begun here is a small one: somebody waits for it to be zeroed, where the others are made
-// ahead of time. Blocks that were never written make each sync dearer. Large enough that the next one is ready
-// before it is needed.
+// ahead of time. Blocks that were never written make each sync dearer. Large enough that the next one is
+// ready before it is needed.
 constexpr std::uint64_t first_segment_bytes = 16 << 20;
 
 // A torn tail is zeroed before anything is written over it, so that the next recovery finds zeros behind
@@ -61,8 +61,7 @@ Result<LogPosition> find_position(FileOps& ops, const EmbeddedOptions& options, 
   }
   const std::uint64_t capacity =
       synced ? std::min(first_segment_bytes, options.segment_bytes) : options.segment_bytes;
-  Result<File> file =
-      SegmentSupply::make(ops, spare_path(options.dir, 0), capacity, synced ? capacity : 0);
+  Result<File> file = SegmentSupply::make(ops, spare_path(options.dir, 0), capacity, synced ? capacity : 0);
   if (!file) return file.error();
   Result<SegmentPtr> segment = LogWriter::begin_segment(ops, options.dir, std::move(*file), header, synced);
   if (!segment) return segment.error();

@@ -29,7 +29,8 @@ bool OwnRing::open(Executor& executor) {
   return true;
 }
 
-// The thread ends, and with it the ring that only this thread may use: what was begun or given is seen to now.
+// The thread ends, and with it the ring that only this thread may use: what was begun or given is seen to
+// now.
 void OwnRing::close() {
   bool has_turn = false;
   is_ending_ = true;

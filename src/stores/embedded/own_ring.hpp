@@ -54,7 +54,7 @@ class OwnRing {
   bool is_ending_ = false;   // nothing more is begun
   Events events_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;              // guards what follows
   Executor* executor_ = nullptr;  // that tells of ends; nothing: nobody listens
   Turn turn_;
   bool is_posted_ = false;

@@ -1,7 +1,7 @@
 // RecentLog: the last bytes of the log, as they were written. The log goes to disk around the system's cache,
 // so whoever wants to read what was just written (a retry, mostly) would have to wait for the disk. It
 // is also where the writer puts a batch together: in whole blocks, at the places that they have in the file.
-// Writing: the writer's thread. Reading: any thread.
+// Writing: whoever has the log's turn. Reading: any thread.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class RecentLog {
   const std::size_t bytes_;
   mutable std::mutex mutex_;
   std::deque<Run> runs_;    // oldest first; the last one is being written
-  std::uint64_t next_ = 0;  // the writer's: where in the file the next bytes go
+  std::uint64_t next_ = 0;  // for who writes: where in the file the next bytes go
   std::size_t put_bytes_ = 0;
 };
 

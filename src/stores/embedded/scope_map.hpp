@@ -1,6 +1,6 @@
 // ScopeMap: scope → value, for the small sets that change with every verb: what is open and what is being
 // written. Open addressing over nodes that stay where they are; a few freed nodes are kept for the next
-// insertion, for the general allocator would move each between the worker's and the writer's thread. Not
+// insertion, for the general allocator would move each between threads. Not
 // for several threads at once.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Segment: one file of the log. Shared by the shards' indexes, the writer and readers; what a reader
 // holds stays readable even after the segment was given up and unlinked. Reading: any thread. Writing:
-// the writer's thread only, and only to the active segment.
+// whoever has the log's turn, and only to the active segment.
 #pragma once
 
 #include <memory>

@@ -67,16 +67,15 @@ class Caller {
     return call<Record>([&](auto& reply) { return store_.complete(request, reply); });
   }
   Result<std::size_t> settle(const SettleEventsRequest& request) {
-    return call<std::size_t>(
-        [&](auto& reply) { return store_.outbox()->settle_events(request, reply); });
+    return call<std::size_t>([&](auto& reply) { return store_.outbox()->settle_events(request, reply); });
   }
   // Id and payload of everything that waits.
   std::map<std::string, std::string> events() {
     std::map<std::string, std::string> found;
     ListEventsRequest request;
     do {
-      const auto page = call<ListEventsReply>(
-          [&](auto& reply) { return store_.outbox()->list_events(request, reply); });
+      const auto page =
+          call<ListEventsReply>([&](auto& reply) { return store_.outbox()->list_events(request, reply); });
       if (!page) {
         ADD_FAILURE() << page.error().message;
         return found;

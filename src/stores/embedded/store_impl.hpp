@@ -1,5 +1,5 @@
-// The embedded store's inside. Verbs decide on the caller's thread, in the scope's shard; the writer's
-// thread makes their writes true; the housekeeper's thread lists, counts and purges.
+// The embedded store's inside. Verbs decide on the caller's thread, in the scope's shard; whoever has the
+// log's turn makes their writes true; the housekeeper's thread lists, counts and purges.
 #pragma once
 
 #include <array>
@@ -81,7 +81,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   bool submit_settled(WideView& view, Parts parts, Reply<std::size_t>& reply);
   std::optional<PendingEvent> read_event(const PendingEvents::Ref& ref);
 
-  // the writer's calls (store_commit.cpp)
+  // the calls of whoever has the log's turn (store_commit.cpp)
   void rolled(const SegmentPtr& fresh, const IndexSummary& old) override;
   void committed(Write* first) override;
   void publish(Shard& shard, Write& write, std::vector<Waiter>& waiting);
@@ -158,7 +158,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   std::mutex list_mutex_;  // held while the list of sealed segments is being changed
   mutable std::mutex health_mutex_;
   std::string stopped_message_;
-  std::vector<std::unique_ptr<Write>> limbo_;                // the writer's thread: not known whether written
+  std::vector<std::unique_ptr<Write>> limbo_;                // the log's thread: not known whether written
   std::deque<std::pair<SegmentPtr, IndexSummary>> to_seal_;  // the supply's thread; oldest first
   std::optional<Grouping> grouping_;                         // the supply's thread
 

@@ -77,7 +77,7 @@ class WriteGroup {
 };
 
 struct Write {
-  // What the writer reads of each stands together: it was written on another core.
+  // What the writer reads of each stands together: it may have been written on another core.
   Write* next = nullptr;
   std::string bytes;  // the whole entry
   EntryKind kind = EntryKind::record;
@@ -101,7 +101,7 @@ struct Write {
     return all;
   }
 
-  // It comes from another core: all that the writer will read of it.
+  // It may come from another core: all that the writer will read of it.
   void prefetch() const {
     __builtin_prefetch(bytes.data());
     __builtin_prefetch(&scope);
@@ -133,7 +133,7 @@ void encode_record(const Record& record, Write& write);
 void encode(Write& write);
 
 // Writes and open records to be used again, the writes with the room that their bytes have: each would
-// otherwise be taken from the worker's heap and given back by the writer's thread. Guarded by its shard's
+// otherwise be taken from one thread's heap and often given back by another. Guarded by its shard's
 // mutex.
 class WritePool {
  public:

@@ -1,5 +1,6 @@
 // WriteQueue: writes on their way from the verbs to the writer. Any thread pushes, without a lock, for the
-// workers would otherwise wait for each other and for the writer with every verb; one thread takes all.
+// workers would otherwise wait for each other and for the writer with every verb; whoever has the turn takes
+// all.
 #pragma once
 
 #include <atomic>
