@@ -48,7 +48,7 @@ struct Timer {
 };
 
 // Something that is to be called once on an executor's thread after everything that is ready. Owned by
-// whoever defers it; it must have run before it is destroyed.
+// whoever defers it; it must have run, or been taken back, before it is destroyed.
 struct Deferred {
   Deferred* next = nullptr;
   void (*run)(Deferred*) = nullptr;
@@ -58,8 +58,15 @@ struct Deferred {
 // What an executor that can defer needs to do so; its own thread only.
 class DeferredList {
  public:
+  bool empty() const { return !first_; }
   void add(Deferred& deferred) {
     if (!std::exchange(deferred.pending, true)) deferred.next = std::exchange(first_, &deferred);
+  }
+  void remove(Deferred& deferred) {
+    if (!std::exchange(deferred.pending, false)) return;
+    Deferred** at = &first_;
+    while (*at != &deferred) at = &(*at)->next;
+    *at = deferred.next;
   }
   void run() {
     while (first_) {
@@ -99,10 +106,12 @@ class Executor {
   // Only on this executor's thread.
   virtual void arm(Timer& timer, MonoTime at) = 0;  // re-arming moves it
   virtual void cancel(Timer& timer) = 0;            // harmless when not armed
-  // Only where can_defer() says so: on this executor's thread, if it knows when it is about to wait. Runs it
-  // when what is ready has run, before the thread looks for more; once, however often it is asked for.
+  // Only where can_defer() says so: on this executor's thread, if it knows when it has nothing to do. Runs it
+  // when nothing is ready any more, or a moment later if there is always something; once, however often it
+  // is asked for.
   virtual bool can_defer() const { return false; }
   virtual void defer(Deferred&) {}
+  virtual void undefer(Deferred&) {}  // harmless when not deferred
   // Only where can_defer() says so; false: it cannot. Whoever can must keep its loop going: what was begun by
   // one who watches ends for everybody when that one hears of it.
   virtual bool watch(int, FileWatch&) { return false; }

@@ -13,6 +13,10 @@
 namespace onceward::net {
 namespace {
 
+// How long what is deferred waits while there is always something ready. The store defers its writes to
+// disk: whatever comes in this time shares one sync, which costs as much as a whole request.
+constexpr auto deferred_at_most = std::chrono::microseconds(500);
+
 struct Job : Completion {
   explicit Job(std::function<void()> what) : work(std::move(what)) {
     run = [](Completion* self) {
@@ -82,6 +86,11 @@ void Worker::Loop::forget(Watch& watch) {
       events_[static_cast<std::size_t>(i)].data.ptr = nullptr;
 }
 
+void Worker::Loop::defer(Deferred& what) {
+  if (deferred.empty()) deferred_since_ = looked_at_;
+  deferred.add(what);
+}
+
 void Worker::Loop::push(Completion* first) {
   if (on_own_thread()) return push_own(first);
   Completion* const last = first;  // of the reversed chain
@@ -135,7 +144,7 @@ void Worker::Loop::dispatch(int count) {
 }
 
 int Worker::Loop::timeout_ms() const {
-  if (own_ || posted_.load(std::memory_order_acquire)) return 0;
+  if (!deferred.empty() || own_ || posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
   // The round may have been long: what became due meanwhile must not wait for it once more.
@@ -150,11 +159,13 @@ void Worker::Loop::run() {
     const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
     ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
     looked_at_ = Worker::now();
+    const bool is_quiet = count <= 0 && !own_ && !posted_.load(std::memory_order_relaxed);
     dispatch(std::max(count, 0));
     timers.fire(looked_at_);
     run_posted();
-    deferred.run();
+    if (is_quiet || looked_at_ - deferred_since_ >= deferred_at_most) deferred.run();
   }
+  deferred.run();
   looked_at_ = {};
   owner_.store({}, std::memory_order_relaxed);
   end_file_events();  // who hears of it finds no loop that could be left something to do
@@ -169,7 +180,8 @@ void Worker::post(Completion* first) {
 void Worker::arm(Timer& timer, MonoTime at) { loop_->timers.arm(timer, at); }
 void Worker::cancel(Timer& timer) { loop_->timers.cancel(timer); }
 bool Worker::can_defer() const { return loop_->on_own_thread(); }
-void Worker::defer(Deferred& deferred) { loop_->deferred.add(deferred); }
+void Worker::defer(Deferred& deferred) { loop_->defer(deferred); }
+void Worker::undefer(Deferred& deferred) { loop_->deferred.remove(deferred); }
 bool Worker::watch(int file, FileWatch& watch) { return loop_->watch(file, watch); }
 void Worker::call(std::function<void()> job) { post(new Job(std::move(job))); }
 void Worker::run() { loop_->run(); }

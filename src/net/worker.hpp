@@ -25,6 +25,7 @@ class Worker final : public Executor {
   void cancel(Timer& timer) override;
   bool can_defer() const override;
   void defer(Deferred& deferred) override;
+  void undefer(Deferred& deferred) override;
   bool watch(int file, FileWatch& watch) override;
 
   // Any thread: runs the job on the worker's thread. For starting and stopping things, not for requests.

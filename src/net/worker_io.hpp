@@ -28,6 +28,7 @@ struct Worker::Loop {
   bool watch(int fd, FileWatch& watch);
   bool has_news() const { return told_ < fetched_; }  // which somebody has not been told yet
 
+  void defer(Deferred& what);
   void push(Completion* first);
   void wake() const;
   void run();
@@ -48,6 +49,7 @@ struct Worker::Loop {
 
   int epoll_ = -1;
   int wake_ = -1;
+  MonoTime deferred_since_{};                  // of what was deferred first
   std::atomic<Completion*> posted_ = nullptr;  // by other threads, newest first
   Completion* own_ = nullptr;                  // by this one, oldest first
   Completion** own_end_ = &own_;

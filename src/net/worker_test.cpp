@@ -209,7 +209,11 @@ struct Noted : Deferred {
   std::vector<std::string>& seen;
 };
 
-TEST(Worker, RunsWhatIsDeferredOnceAndAfterAllThatIsReady) {
+void wait_for(const Noted& noted, WorkerThread& worker) {
+  for (bool has_run = false; !has_run;) worker.run([&] { has_run = !noted.pending; });
+}
+
+TEST(Worker, RunsWhatIsDeferredOnceAndWhenNothingIsReady) {
   WorkerThread worker;
   std::vector<std::string> seen;
   Noted noted(seen);
@@ -221,11 +225,54 @@ TEST(Worker, RunsWhatIsDeferredOnceAndAfterAllThatIsReady) {
     }
     seen.emplace_back("this round");
   });
-  worker.run([] {});
-  EXPECT_EQ(seen, (std::vector<std::string>{"this round", "deferred", "the next round"}));
+  wait_for(noted, worker);
+  EXPECT_EQ(seen, (std::vector<std::string>{"this round", "the next round", "deferred"}));
   worker.run([&] { (*worker).defer(noted); });
-  worker.run([] {});
+  wait_for(noted, worker);
   EXPECT_EQ(seen.size(), 4u) << "it can be deferred again";
+}
+
+TEST(Worker, RunsWhatIsDeferredAlthoughThereIsAlwaysSomethingReady) {
+  WorkerThread worker;
+  std::vector<std::string> seen;
+  Noted noted(seen);
+  std::promise<void> ran;
+  std::function<void()> again = [&] {
+    if (seen.empty()) return (*worker).call(again);
+    ran.set_value();
+  };
+  worker.run([&] {
+    (*worker).defer(noted);
+    (*worker).call(again);
+  });
+  EXPECT_EQ(ran.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST(Worker, DoesNotRunWhatIsTakenBack) {
+  WorkerThread worker;
+  std::vector<std::string> seen;
+  Noted kept(seen), taken_back(seen), kept_too(seen);
+  worker.run([&] {
+    for (Noted* const noted : {&kept, &taken_back, &kept_too}) (*worker).defer(*noted);
+    (*worker).undefer(taken_back);
+    (*worker).undefer(taken_back);
+  });
+  wait_for(kept, worker);
+  wait_for(kept_too, worker);
+  worker.run([&] { EXPECT_EQ(seen.size(), 2u); });
+}
+
+TEST(Worker, EndsOnlyWhenWhatIsDeferredHasRun) {
+  std::vector<std::string> seen;
+  Noted noted(seen);
+  {
+    WorkerThread worker;
+    worker.run([&] {
+      (*worker).stop();
+      (*worker).defer(noted);
+    });
+  }
+  EXPECT_EQ(seen.size(), 1u);
 }
 
 TEST(Worker, DefersOnItsOwnThreadOnly) {

@@ -29,9 +29,7 @@ class PollingExecutor final : public Executor {
   void end() {
     deferred_.run();
     is_ending_ = true;
-    for (const auto& one : watched_) {
-      if (FileWatch* const last = one->take()) last->ended(last);
-    }
+    for (const auto& one : watched_) one->end();
   }
 
   void post(Completion* first) override {
@@ -48,6 +46,7 @@ class PollingExecutor final : public Executor {
   void cancel(Timer&) override {}
   bool can_defer() const override { return std::this_thread::get_id() == owner_ && !is_ending_; }
   void defer(Deferred& deferred) override { deferred_.add(deferred); }
+  void undefer(Deferred& deferred) override { deferred_.remove(deferred); }
   bool watch(int file, FileWatch& watch) override {
     watched_.push_back(std::make_shared<Watched>(file, watch));
     watch.node = watched_.back();
@@ -70,7 +69,7 @@ class PollingExecutor final : public Executor {
   void run_round() {
     end_round();
     std::vector<pollfd> files{{wake_, POLLIN, 0}};
-    std::erase_if(watched_, [](const auto& one) { return !one->watch; });
+    std::erase_if(watched_, [](const auto& one) { return one->is_over(); });
     for (const auto& one : watched_) files.push_back({one->file, POLLIN, 0});
     ::poll(files.data(), files.size(), has_posted() ? 0 : -1);
     for (const pollfd& file : files) {
@@ -78,7 +77,7 @@ class PollingExecutor final : public Executor {
       std::uint64_t count = 0;  // all of them are eventfds
       [[maybe_unused]] const auto read = ::read(file.fd, &count, sizeof count);
       for (const auto& one : watched_) {
-        if (one->file == file.fd && one->watch) one->watch->run(one->watch);
+        if (one->file == file.fd) one->run();
       }
     }
     std::vector<Completion*> batch;
@@ -95,13 +94,30 @@ class PollingExecutor final : public Executor {
     return !posted_.empty();
   }
 
-  // Here cut off by its own thread only: a store is closed by the thread that used it.
-  struct Watched final : FileWatch::Node {
-    Watched(int its_file, FileWatch& its_watch) : file(its_file), watch(&its_watch) {}
-    FileWatch* take() { return std::exchange(watch, nullptr); }
-    void cut_off() override { take(); }
+  class Watched final : public FileWatch::Node {
+   public:
+    Watched(int its_file, FileWatch& its_watch) : file(its_file), watch_(&its_watch) {}
+    void run() {
+      const std::lock_guard lock(mutex_);
+      if (watch_) watch_->run(watch_);
+    }
+    void end() {
+      const std::lock_guard lock(mutex_);
+      if (FileWatch* const last = std::exchange(watch_, nullptr)) last->ended(last);
+    }
+    void cut_off() override {
+      const std::lock_guard lock(mutex_);
+      watch_ = nullptr;
+    }
+    bool is_over() {
+      const std::lock_guard lock(mutex_);
+      return !watch_;
+    }
     const int file;
-    FileWatch* watch;
+
+   private:
+    std::mutex mutex_;
+    FileWatch* watch_;  // guarded by mutex_
   };
 
   const int wake_;

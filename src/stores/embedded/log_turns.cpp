@@ -29,7 +29,8 @@ void LogWriter::submit(Write* write) {
 }
 
 void LogWriter::hand_over(OwnRing& own, Write* newest, Write* oldest) {
-  queue_.push(newest, oldest);
+  if (newest) queue_.push(newest, oldest);
+  if (std::exchange(own.holds_turn, false)) return go_on(&own);
   // Who finds it busy need do nothing: whoever has the turn looks into the queue before giving it back.
   if (idle_.load() && idle_.exchange(false)) go_on(&own);
 }
@@ -45,6 +46,8 @@ void LogWriter::on_end(OwnRing& own, bool wait) {
     return wake();
   }
   finish(Done{});
+  // What waits now is what came while the disk was busy; what comes before the round's end can go with it.
+  if (!wait && !queue_.empty() && rounds_.hold_turn(own)) return;
   go_on(&own);
 }
 

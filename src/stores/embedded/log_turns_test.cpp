@@ -31,6 +31,17 @@ class LogTurnsTest : public EmbeddedTest {
     bool done = false;
   };
 
+  // Leaves `executor` with the turn, nothing begun, and `waiting` in the queue.
+  void hold_turn(testing::PollingExecutor& executor, std::unique_ptr<Begun>& waiting) {
+    Begun first(*store_, executor, request("first of " + waiting_key));
+    executor.end_round();
+    waiting = std::make_unique<Begun>(*store_, executor, request(waiting_key));
+    executor.end_round();  // queued behind the one under way
+    while (!first.done) executor.run_round();
+    ASSERT_FALSE(waiting->done);
+  }
+  const std::string waiting_key = "waiting";
+
   FaultyFileOps ops_;
 };
 
@@ -75,6 +86,47 @@ TEST_F(LogTurnsTest, ARoundIsOneWrite) {
     EXPECT_TRUE(claim->value && claim->value->granted);
   }
   EXPECT_EQ(ops_.begun() - before, 1u);
+}
+
+// What waited while the disk was busy goes with what comes before the round ends.
+TEST_F(LogTurnsTest, ATurnIsHeldUntilTheRoundEnds) {
+  open();
+  must_complete("first", "");
+  testing::PollingExecutor executor;
+  std::unique_ptr<Begun> waiting;
+  hold_turn(executor, waiting);
+  const std::uint64_t before = ops_.begun();
+  Begun another(*store_, executor, request("another"));
+  while (!waiting->done || !another.done) executor.run_round();
+  EXPECT_TRUE(waiting->value && waiting->value->granted);
+  EXPECT_TRUE(another.value && another.value->granted);
+  EXPECT_EQ(ops_.begun() - before, 1u);
+}
+
+TEST_F(LogTurnsTest, AThreadThatEndsHoldsNoTurn) {
+  open();
+  must_complete("first", "");
+  std::unique_ptr<Begun> waiting;
+  {
+    testing::PollingExecutor executor;
+    hold_turn(executor, waiting);
+  }
+  EXPECT_EQ(body_of(waiting_key), "processing");
+  must_complete("after", "x");
+}
+
+TEST_F(LogTurnsTest, AStoreIsClosedOnlyWhenTheTurnIsGivenBack) {
+  open();
+  must_complete("first", "");
+  testing::PollingExecutor executor;
+  std::unique_ptr<Begun> waiting;
+  hold_turn(executor, waiting);
+  std::jthread closing([this] { close(); });
+  while (!waiting->done) executor.run_round();
+  EXPECT_TRUE(waiting->value);
+  closing.join();
+  open();
+  EXPECT_EQ(body_of(waiting_key), "unknown");
 }
 
 // The caller's thread ends with a write under way: it is waited for, and the turn goes on.
@@ -148,6 +200,7 @@ TEST_F(LogTurnsTest, TheTurnGoesToWhoeverHasSomethingToWrite) {
   while (!is_handed_over) std::this_thread::yield();
   const std::uint64_t before = ops_.begun();
   while (!first.done) one.run_round();
+  one.end_round();
   other.join();
   EXPECT_EQ(ops_.begun() - before, 1u) << "the other's write is its own to begin";
 }

@@ -33,6 +33,7 @@ class OwnRing {
   bool is_open() const { return ring_ && !is_ending_; }
   IoRing& ring() { return *ring_; }
   bool is_writing = false;
+  bool holds_turn = false;  // has the turn and has begun nothing; the round's end does
 
   // Any thread that has the turn: from now on the executor's has it, and hears so. False: it does not
   // listen, or no more.

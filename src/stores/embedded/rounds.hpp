@@ -1,7 +1,9 @@
-// Rounds: what a worker writes while it goes through its events is handed to the log in one go, before the
-// worker waits for more. A write that began with the first of them would take that one alone, and the others
-// would wait for a sync that is not theirs. One slot for each executor that can defer, kept for good; what
-// is in a slot is touched by its executor's thread only.
+// Rounds: what a worker writes while it goes through its events is handed to the log in one go, when the
+// worker has nothing else to do or has kept the disk waiting long enough. A write that began with the first
+// of them would take that one alone, and the others would wait for a sync that is not theirs; a busy worker
+// would pay for many syncs where one does. So it also waits with a turn that it has. One slot for each
+// executor that can defer, kept for good; what is in a slot is touched by its executor's thread only. A slot
+// is deferred only while verbs wait for it or it has the turn: nobody can have closed the store by then.
 #pragma once
 
 #include <atomic>
@@ -17,7 +19,8 @@ class Rounds {
  public:
   class Client : public OwnRing::Client {
    public:
-    // On the executor's thread: a round's writes, linked from the newest to the oldest.
+    // On the executor's thread: a round's writes, linked from the newest to the oldest; none if it only held
+    // the turn.
     virtual void hand_over(OwnRing& own, Write* newest, Write* oldest) = 0;
 
    protected:
@@ -48,6 +51,14 @@ class Rounds {
     return nullptr;
   }
 
+  // By the executor's thread, which has the turn: it is used at the round's end. False: there is none.
+  bool hold_turn(OwnRing& own) {
+    for (Slot& slot : slots_) {
+      if (&slot.own == &own) return slot.hold_turn();
+    }
+    return false;
+  }
+
   // With so much the write begins: a long round should not keep the disk waiting.
   static constexpr std::size_t enough_bytes = 64 << 10;
 
@@ -63,10 +74,18 @@ class Rounds {
       bytes += write->all_bytes();
       if (bytes >= enough_bytes) hand_over();
     }
+    bool hold_turn() {
+      Executor& mine = *executor.load(std::memory_order_relaxed);
+      if (!mine.can_defer()) return false;
+      own.holds_turn = true;
+      mine.defer(*this);
+      return true;
+    }
     void hand_over() {
+      Executor& mine = *executor.load(std::memory_order_relaxed);
+      mine.undefer(*this);
       bytes = 0;
-      if (!oldest) return;
-      own.open(*executor.load(std::memory_order_relaxed));
+      own.open(mine);
       client.hand_over(own, std::exchange(newest, nullptr), std::exchange(oldest, nullptr));
     }
 

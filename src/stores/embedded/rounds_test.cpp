@@ -14,7 +14,9 @@ class RoundExecutor final : public Executor {
   void cancel(Timer&) override {}
   bool can_defer() const override { return here; }
   void defer(Deferred& deferred) override { deferred_.add(deferred); }
+  void undefer(Deferred& deferred) override { deferred_.remove(deferred); }
   void end_round() { deferred_.run(); }
+  bool has_deferred() const { return !deferred_.empty(); }
 
   bool here = true;
 
@@ -35,17 +37,21 @@ class RoundsTest : public testing::Test, protected Rounds::Client {
   void on_turn(OwnRing&) override { FAIL() << "nobody gave it"; }
   void on_end(OwnRing&, bool) override { FAIL() << "nothing was begun"; }
   void hand_over(OwnRing& own, Write* newest, Write* oldest) override {
-    EXPECT_EQ(&own, rounds_.own_ring_of(newest->executor));
     EXPECT_FALSE(own.is_open()) << "its executor watches no files";
-    WriteQueue queue;
-    queue.push(newest, oldest);
+    had_turn_ = std::exchange(own.holds_turn, false);
     std::vector<Write*> batch;
-    for (Write* write = queue.take(); write; write = write->next) batch.push_back(write);
+    if (newest) {
+      EXPECT_EQ(&own, rounds_.own_ring_of(newest->executor));
+      WriteQueue queue;
+      queue.push(newest, oldest);
+      for (Write* write = queue.take(); write; write = write->next) batch.push_back(write);
+    }
     handed_over_.push_back(std::move(batch));
   }
 
   using Batches = std::vector<std::vector<Write*>>;
   Batches handed_over_;
+  bool had_turn_ = false;  // when that was handed over last
   Rounds rounds_{*this};
 
  private:
@@ -82,8 +88,27 @@ TEST_F(RoundsTest, ALongRoundDoesNotKeepTheDiskWaiting) {
   EXPECT_TRUE(handed_over_.empty());
   EXPECT_TRUE(add(&executor, "x"));
   EXPECT_EQ(handed_over_, (Batches{{written(0), written(1)}}));
+  EXPECT_FALSE(executor.has_deferred()) << "the store may be gone by the round's end";
+}
+
+TEST_F(RoundsTest, ATurnIsHeldUntilTheRoundEnds) {
+  RoundExecutor executor;
+  EXPECT_TRUE(add(&executor));
   executor.end_round();
-  EXPECT_EQ(handed_over_.size(), 1u) << "nothing was left";
+  EXPECT_FALSE(had_turn_);
+  OwnRing& own = *rounds_.own_ring_of(&executor);
+  EXPECT_TRUE(rounds_.hold_turn(own));
+  executor.end_round();
+  EXPECT_TRUE(had_turn_);
+  EXPECT_EQ(handed_over_, (Batches{{written(0)}, {}}));
+
+  EXPECT_TRUE(rounds_.hold_turn(own));
+  EXPECT_TRUE(add(&executor, std::string(Rounds::enough_bytes, 'x')));
+  EXPECT_TRUE(had_turn_) << "it ends early with so much";
+  EXPECT_FALSE(executor.has_deferred());
+
+  executor.here = false;
+  EXPECT_FALSE(rounds_.hold_turn(own)) << "there is no round any more";
 }
 
 TEST_F(RoundsTest, TakesNothingFromThoseWhoHaveNoRounds) {
