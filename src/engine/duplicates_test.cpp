@@ -139,6 +139,70 @@ TEST_F(EngineTest, a_thousand_who_wait_for_another_machine_cost_one_question_per
   for (const auto& caller : callers) EXPECT_TRUE(caller->as<StillRunning>());
 }
 
+TEST_F(EngineTest, who_comes_after_the_last_one_left_asks_the_store) {
+  const Record theirs = claim_elsewhere();
+  auto gone = start(command("body", 300ms), work());
+  time.advance(300ms);
+  ASSERT_TRUE(gone->as<StillRunning>());
+  ASSERT_TRUE(complete_elsewhere(theirs, "theirs"));  // and its wake-up is late
+  auto told = start(command("body", 300ms), work());
+  time.run();
+  EXPECT_TRUE(told->as<Replayed>());
+}
+
+TEST_F(EngineTest, who_comes_after_the_last_follower_left_asks_the_store) {
+  const Record theirs = claim_elsewhere();
+  auto gone = start(command("body", 300ms), work());
+  auto gone_later = start(command("body", 400ms), work());
+  time.advance(400ms);
+  ASSERT_TRUE(gone->as<StillRunning>());
+  ASSERT_TRUE(gone_later->as<StillRunning>());
+  ASSERT_TRUE(complete_elsewhere(theirs, "theirs"));
+  auto told = start(command("body", 300ms), work());
+  time.run();
+  EXPECT_TRUE(told->as<Replayed>());
+}
+
+TEST_F(EngineTest, nobody_is_turned_away_for_what_was_so_before_it_came) {
+  const Record theirs = claim_elsewhere();
+  auto patient = start(command("body", 5s), work());
+  time.advance(100ms);
+  ASSERT_TRUE(complete_elsewhere(theirs, "theirs"));
+  auto told = start(command("body", 300ms), work());
+  time.advance(299ms);
+  EXPECT_EQ(told->times, 0) << "the wake-up may come";
+  time.advance(1ms);
+  EXPECT_TRUE(told->as<Replayed>());
+  EXPECT_TRUE(patient->as<Replayed>());
+}
+
+TEST_F(EngineTest, nobody_without_time_is_turned_away_for_what_was_so_before_it_came) {
+  const Record theirs = claim_elsewhere();
+  auto patient = start(command("body", 5s), work());
+  time.advance(100ms);
+  auto early = start(command("body", 0s), work());
+  time.run();
+  EXPECT_TRUE(early->as<StillRunning>());
+  EXPECT_EQ(patient->times, 0);
+  ASSERT_TRUE(complete_elsewhere(theirs, "theirs"));
+  auto told = start(command("body", 0s), work());
+  time.run();
+  EXPECT_TRUE(told->as<Replayed>());
+}
+
+TEST_F(EngineTest, those_who_come_one_by_one_cost_a_question_for_as_long_as_they_wait) {
+  claim_elsewhere();
+  auto patient = start(command("body", 10s), work());
+  std::vector<std::shared_ptr<Listener>> callers;
+  for (int i = 0; i < 400; ++i) {
+    callers.push_back(start(command("body", 500ms), work()));
+    time.advance(10ms);
+  }
+  time.advance(500ms);
+  for (const auto& caller : callers) EXPECT_TRUE(caller->as<StillRunning>());
+  EXPECT_LE(store.calls("claim"), 2 + 4500 / 500);
+}
+
 TEST_F(EngineTest, a_rejected_duplicate_changes_nothing) {  // I7
   const Record theirs = claim_elsewhere("one");
   const Record before = *store.find(scope());

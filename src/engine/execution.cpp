@@ -240,11 +240,18 @@ Task<Outcome> Engine::Execution::met(MarkHolder holder) {
   co_return Rejected{fact ? Rejection::duplicate_fact : Rejection::suspected, std::move(record)};
 }
 
-// Until the store says that the key may have changed, or the slow poll comes round.
-class Engine::Execution::Change : Completion, Timer {
+// Until the store says that the key may have changed, one of those who wait cannot go without a look, or the
+// slow poll comes round.
+class Engine::Execution::Change final : Completion, Timer, Lookout {
  public:
-  Change(Executor& executor, Store& store, const Scope& scope, MonoTime poll_at)
-      : executor_(executor), store_(store), scope_(scope), poll_at_(poll_at) {
+  Change(Executor& executor, Store& store, Flights& flights, Flight& flight, const Scope& scope,
+         MonoTime poll_at)
+      : executor_(executor),
+        store_(store),
+        flights_(flights),
+        flight_(flight),
+        scope_(scope),
+        poll_at_(poll_at) {
     Completion::run = [](Completion* self) { static_cast<Change*>(self)->on_posted(); };
     Timer::run = [](Timer* self) { static_cast<Change*>(self)->on_poll(); };
   }
@@ -252,25 +259,35 @@ class Engine::Execution::Change : Completion, Timer {
   void await_suspend(std::coroutine_handle<> waiting) {
     waiting_ = waiting;
     executor_.arm(*this, poll_at_);
-    store_.watch(scope_, [this] {
-      if (!posted_.exchange(true)) executor_.post(this);
-    });
+    flights_.watches(flight_, *this);
+    store_.watch(scope_, [this] { look(); });
   }
   void await_resume() noexcept {}
+  void look() override {
+    if (!posted_.exchange(true)) executor_.post(this);
+  }
 
  private:
   void on_posted() {
     executor_.cancel(*this);
-    store_.unwatch(scope_);
+    rest();
     waiting_.resume();
   }
   void on_poll() {
-    store_.unwatch(scope_);
+    rest();
     if (!posted_) waiting_.resume();  // else the posted completion will, and must still find this object
+  }
+
+  // Nobody tells it to look after this.
+  void rest() {
+    store_.unwatch(scope_);
+    flights_.looks(flight_);
   }
 
   Executor& executor_;
   Store& store_;
+  Flights& flights_;
+  Flight& flight_;
   const Scope& scope_;
   const MonoTime poll_at_;
   std::atomic<bool> posted_{false};
@@ -278,7 +295,8 @@ class Engine::Execution::Change : Completion, Timer {
 };
 
 Task<> Engine::Execution::watch() {
-  co_await Change(executor_, engine_.store_, command_.scope, engine_.clock_.mono() + poll_interval);
+  co_await Change(executor_, engine_.store_, engine_.flights_, flight_, command_.scope,
+                  engine_.clock_.mono() + poll_interval);
 }
 
 bool Engine::Execution::may_probe(const Record& record) {

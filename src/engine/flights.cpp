@@ -84,8 +84,11 @@ Flights::Joined Flights::join(Flight& flight, Waiter& waiter) {
     return Joined::told;
   }
   if (standing.known_ && !waiter.may_wait_) {
-    waiter.news_ = TimeUp{standing.record_};
-    return Joined::told;
+    if (!standing.will_look_) {
+      waiter.news_ = TimeUp{standing.record_};
+      return Joined::told;
+    }
+    if (standing.lookout_) standing.lookout_->look();
   }
   link(standing.followers_, waiter, &Waiter::previous_, &Waiter::next_);
   waiter.linked_ = true;
@@ -109,11 +112,13 @@ void Flights::in_progress(Flight& flight, Record known, bool here) {
   std::lock_guard lock(shard_of(flight.scope_).mutex);
   flight.known_ = true;
   flight.runs_here_ = here;
+  flight.will_look_ = false;
   flight.record_ = std::move(known);
   const Record& record = flight.record_;
   for (Waiter* waiter = flight.followers_; waiter;) {
     Waiter* next = waiter->next_;
     const bool differs = waiter->differs_from(record);
+    waiter->is_up_to_date_ = true;
     if (differs || !waiter->may_wait_) {
       unlink(flight.followers_, *waiter, &Waiter::previous_, &Waiter::next_);
       waiter->linked_ = false;
@@ -136,6 +141,17 @@ void Flights::leader_waits(Flight& flight) {
   if (leader->differs_from(record)) return tell_leader<Settled>(flight, Settled{record});
   if (leader->deadline_ <= clock_.mono()) return tell_leader<TimeUp>(flight, TimeUp{record});
   leader->executor_.arm(leader->alarm_, leader->deadline_);
+}
+
+void Flights::watches(Flight& flight, Lookout& lookout) {
+  std::lock_guard lock(shard_of(flight.scope_).mutex);
+  flight.will_look_ = true;
+  flight.lookout_ = &lookout;
+}
+
+void Flights::looks(Flight& flight) {
+  std::lock_guard lock(shard_of(flight.scope_).mutex);
+  flight.lookout_ = nullptr;
 }
 
 void Flights::leader_stays(Flight& flight) {
@@ -169,7 +185,10 @@ void Flights::time_up(Waiter& waiter) {
     Record seen;
     {
       std::lock_guard lock(shard_of(waiter.scope_).mutex);
-      seen = waiter.led_->record_;
+      Flight& flight = *waiter.led_;
+      seen = flight.record_;
+      flight.leader_left_ = true;
+      if (flight.lookout_ && !flight.followers_) flight.lookout_->look();
     }
     return tell_leader<TimeUp>(*waiter.led_, TimeUp{std::move(seen)});
   }
@@ -178,9 +197,15 @@ void Flights::time_up(Waiter& waiter) {
     std::lock_guard lock(shard.mutex);
     if (!waiter.linked_) return;  // already told; the completion is on its way
     Flight& flight = **place_of(shard, waiter.scope_);
+    if (!waiter.is_up_to_date_ && flight.will_look_) {
+      waiter.may_wait_ = false;
+      if (flight.lookout_) flight.lookout_->look();
+      return;
+    }
     unlink(flight.followers_, waiter, &Waiter::previous_, &Waiter::next_);
     waiter.linked_ = false;
     waiter.news_ = TimeUp{flight.record_};
+    if (flight.lookout_ && !flight.followers_ && flight.leader_left_) flight.lookout_->look();
   }
   waiter.waiting_.resume();
 }

@@ -36,6 +36,16 @@ struct Ending {
 
 class Flights;
 
+// Who waits to hear that a key at work elsewhere has changed. Told to look, it asks the store now. Any
+// thread, but only between Flights::watches and Flights::looks.
+class Lookout {
+ public:
+  virtual void look() = 0;
+
+ protected:
+  ~Lookout() = default;
+};
+
 // One caller that waits on a flight; lives in its coroutine's frame. co_await it once after joining.
 class Waiter : Completion {
  public:
@@ -60,7 +70,6 @@ class Waiter : Completion {
   Executor& executor_;
   const Fingerprint fingerprint_;
   const MonoTime deadline_;
-  const bool may_wait_;
   Alarm alarm_;
   std::coroutine_handle<> waiting_;
   Flights* flights_ = nullptr;
@@ -71,6 +80,8 @@ class Waiter : Completion {
   Waiter* previous_ = nullptr;
   Waiter* next_ = nullptr;
   bool linked_ = false;
+  bool may_wait_;
+  bool is_up_to_date_ = false;  // the store has said what the key is doing since this one came
   News news_;
 };
 
@@ -90,6 +101,9 @@ class Flight {
   Waiter* followers_ = nullptr;
   bool known_ = false;  // `record_` says what the key is doing
   bool runs_here_ = false;
+  bool will_look_ = false;  // the store is asked again before `record_` is what it was
+  Lookout* lookout_ = nullptr;
+  bool leader_left_ = false;  // its time was up
   Record record_;
 };
 
@@ -112,6 +126,11 @@ class Flights {
   void changes(Flight& flight);
   // The leader has to wait like everybody else: the key is in progress elsewhere.
   void leader_waits(Flight& flight);
+  // From here to `looks`, `lookout` sleeps until the key changes. Nobody who came meanwhile is turned away
+  // without a new look at the store, which may know better by then; and it is told to look when the last one
+  // has left.
+  void watches(Flight& flight, Lookout& lookout);
+  void looks(Flight& flight);
   // The leader asks for the key again: it stays for what comes of it, however long that takes, because
   // nobody who was told to come back may execute afterwards.
   void leader_stays(Flight& flight);
