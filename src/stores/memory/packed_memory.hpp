@@ -28,7 +28,7 @@ class PackedMemory {
   static std::size_t taken_bytes(std::size_t bytes) { return (bytes + step - 1) / step * step; }
 
  private:
-  static constexpr std::size_t step = 32;
+  static constexpr std::size_t step = 16;
   static constexpr std::size_t largest = 4096;  // larger ones are the C library's
   struct Free {
     Free* next;

@@ -9,14 +9,32 @@
 namespace onceward::memory {
 namespace {
 
-constexpr std::size_t scope_at = 9;  // of an encoding
-
-std::uint32_t bytes_of(const Record& record) {
+std::size_t bytes_of(const Record& record) {
   std::size_t bytes =
       sizeof(Record) + sizeof(RequestInfo) + record.request->operation.size() + record.request->tenant.size();
   for (const Leaf& leaf : record.request->leaves) bytes += sizeof(Leaf) + leaf.pointer.size();
-  return static_cast<std::uint32_t>(bytes);
+  return bytes;
 }
+
+// Where an encoding's parts begin, if not exactly: the answer's body is the last of them.
+std::uint64_t shape_of(const Record& record, const std::string& encoding) {
+  const std::size_t body = record.response ? record.response->body.size() : 0;
+  const std::size_t headers = record.response ? record.response->headers.size() : 0;
+  return (encoding.size() - body) << 32 ^ record.request->operation.size() << 16 ^ headers;
+}
+
+// Room that a thread uses again and again; what one large record made of it is not kept.
+class Scratch {
+ public:
+  explicit Scratch(std::string& text) : text_(text) { text_.clear(); }
+  ~Scratch() {
+    if (text_.capacity() > (std::size_t{1} << 20)) std::string().swap(text_);
+  }
+  std::string& operator*() { return text_; }
+
+ private:
+  std::string& text_;
+};
 
 }  // namespace
 
@@ -36,10 +54,7 @@ void RecordTable::fetch_ahead(const Scope& scope) const {
 }
 
 Scope RecordTable::scope_of(const Cell& cell) {
-  if (!cell.is_packed()) return cell.record()->scope;
-  Scope scope;
-  std::memcpy(scope.data.data(), cell.packed() + scope_at, scope.data.size());
-  return scope;
+  return cell.is_packed() ? Likeness::scope_of(cell.packed()) : cell.record()->scope;
 }
 
 const RecordTable::Cell* RecordTable::find_cell(const Scope& scope) const {
@@ -58,7 +73,10 @@ RecordTable::Found RecordTable::find(const Scope& scope) const {
     found.get_ = cell->record();
     return found;
   }
-  Result<Record> unpacked = decode_record({cell->packed(), cell->packed_bytes});
+  thread_local std::string room;
+  Scratch encoding(room);
+  likeness_.unpack(cell->packed_bytes(), *encoding);
+  Result<Record> unpacked = decode_record(*encoding);
   if (unpacked) {
     found.unpacked_.emplace(std::move(*unpacked));
   } else {
@@ -83,21 +101,20 @@ RecordTable::Cell& RecordTable::cell_for(const Scope& scope) {
 }
 
 void RecordTable::fill(Cell& cell, Record&& record) {
-  cell.prefix = scope_prefix(record.scope);
+  const std::uint64_t prefix = scope_prefix(record.scope);
   if (is_final(record.state)) {
-    thread_local std::string encoding;
-    encoding.clear();
-    encode_record(record, encoding);
-    cell.what = memory_.take(encoding.size());
-    std::memcpy(cell.what, encoding.data(), encoding.size());
-    cell.packed_bytes = static_cast<std::uint32_t>(encoding.size());
-    bytes_ += PackedMemory::taken_bytes(encoding.size());
-    if (encoding.capacity() > (std::size_t{1} << 20)) std::string().swap(encoding);
+    thread_local std::string encoding_room, packed_room;
+    Scratch encoding(encoding_room), packed(packed_room);
+    encode_record(record, *encoding);
+    likeness_.pack(*encoding, shape_of(record, *encoding), *packed);
+    char* const block = memory_.take((*packed).size());
+    std::memcpy(block, (*packed).data(), (*packed).size());
+    bytes_ += PackedMemory::taken_bytes((*packed).size());
+    cell = Cell(prefix, block);
   } else {
-    cell.open_bytes = bytes_of(record);
-    bytes_ += cell.open_bytes;
+    bytes_ += bytes_of(record);
     open_ += record.state == State::released ? 0 : 1;
-    cell.what = new Record(std::move(record));
+    cell = Cell(prefix, new Record(std::move(record)));
   }
   bytes_ += sizeof(Cell);
   ++size_;
@@ -106,11 +123,13 @@ void RecordTable::fill(Cell& cell, Record&& record) {
 void RecordTable::empty(Cell& cell) {
   if (cell.is_free()) return;
   if (cell.is_packed()) {
-    memory_.give_back(cell.packed(), cell.packed_bytes);
-    bytes_ -= PackedMemory::taken_bytes(cell.packed_bytes);
+    const std::string_view packed = cell.packed_bytes();
+    likeness_.forget(packed);
+    bytes_ -= PackedMemory::taken_bytes(packed.size());
+    memory_.give_back(cell.packed(), packed.size());
   } else {
     open_ -= cell.record()->state == State::released ? 0 : 1;
-    bytes_ -= cell.open_bytes;
+    bytes_ -= bytes_of(*cell.record());
     delete cell.record();
   }
   bytes_ -= sizeof(Cell);

@@ -1,6 +1,6 @@
 // RecordTable: the records of one shard, by scope. A record that may still change is kept as it is; a
-// final one, which is nearly all of them, as its encoding in one small block, and nothing of the
-// request that made it stays allocated. Guarded by its shard's mutex.
+// final one, which is nearly all of them, in one small block, as where its encoding differs from another's,
+// and nothing of the request that made it stays allocated. Guarded by its shard's mutex.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 
 #include "onceward/result.hpp"
 #include "onceward/values.hpp"
+#include "stores/memory/likeness.hpp"
 #include "stores/memory/packed_memory.hpp"
 
 namespace onceward::memory {
@@ -37,7 +38,7 @@ class RecordTable {
   };
 
   std::size_t size() const { return size_; }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return bytes_ + likeness_.bytes(); }
   std::size_t open() const { return open_; }
 
   // Sends for what a search for this scope will look at first. Any thread, without the mutex: what has moved
@@ -51,16 +52,25 @@ class RecordTable {
   std::vector<Scope> scopes_of(std::uint64_t prefix) const;  // usually one
 
  private:
-  struct Cell {
-    std::uint64_t prefix = 0;
-    void* what = nullptr;            // a Record, or the bytes of one; null: the cell is free
-    std::uint32_t packed_bytes = 0;  // 0: it is a Record
-    std::uint32_t open_bytes = 0;
+  class Cell {
+   public:
+    Cell() = default;
+    Cell(std::uint64_t its_prefix, Record* record)
+        : prefix(its_prefix), what_(reinterpret_cast<std::uintptr_t>(record)) {}
+    Cell(std::uint64_t its_prefix, const char* packed)
+        : prefix(its_prefix), what_(reinterpret_cast<std::uintptr_t>(packed) | packed_bit) {}
 
-    bool is_free() const { return what == nullptr; }
-    bool is_packed() const { return packed_bytes != 0; }
-    Record* record() const { return static_cast<Record*>(what); }
-    char* packed() const { return static_cast<char*>(what); }
+    bool is_free() const { return what_ == 0; }
+    bool is_packed() const { return (what_ & packed_bit) != 0; }
+    Record* record() const { return reinterpret_cast<Record*>(what_); }
+    char* packed() const { return reinterpret_cast<char*>(what_ & ~packed_bit); }
+    std::string_view packed_bytes() const { return {packed(), Likeness::length_of(packed())}; }
+
+    std::uint64_t prefix = 0;
+
+   private:
+    static constexpr std::uintptr_t packed_bit = 1;  // no address of either has it
+    std::uintptr_t what_ = 0;                        // 0: the cell is free
   };
 
   std::size_t mask() const { return cells_.size() - 1; }
@@ -74,6 +84,7 @@ class RecordTable {
   void grow();
 
   PackedMemory& memory_;
+  Likeness likeness_;
   std::vector<Cell> cells_;  // a power of two, or none
   // Where the cells are, for who does not hold the mutex; read one without the other, it is a wrong guess.
   std::atomic<const Cell*> cells_shown_ = nullptr;
