@@ -15,7 +15,7 @@ namespace {
 
 // How long what is deferred waits while there is always something ready. The store defers its writes to
 // disk: whatever comes in this time shares one sync, which costs as much as a whole request.
-constexpr auto deferred_at_most = std::chrono::microseconds(500);
+constexpr auto deferred_at_most = std::chrono::microseconds(250);
 
 struct Job : Completion {
   explicit Job(std::function<void()> what) : work(std::move(what)) {
