@@ -55,12 +55,12 @@ powercut: ## cut the power of a mounted image again and again (root, loop device
 
 bench: ## compare with nginx, haproxy, node peers, redis-benchmark and pgbench in one run (15 minutes), into docs/benchmarks
 	@scripts/install-deps build test bench
-	@scripts/build release onceward store_claims
+	@scripts/build release onceward store_claims upstream
 	@bench/run --output comparison
 
 bench-quick: ## only the cases of the budget (3 minutes)
 	@scripts/install-deps build test bench
-	@scripts/build release onceward store_claims
+	@scripts/build release onceward store_claims upstream
 	@bench/run --quick
 
 profile: ## record anew how requests go through the program, for the compiler (8 minutes): cmake/request_path.profdata

@@ -46,11 +46,11 @@ std::size_t RecordTable::place_of(std::uint64_t prefix, std::size_t mask) {
   return static_cast<std::size_t>((prefix * 0x9e3779b97f4a7c15ull) >> 20) & mask;
 }
 
-void RecordTable::fetch_ahead(const Scope& scope) const {
+void RecordTable::fetch_ahead(const Shown& shown, const Scope& scope) {
   // A number and not a pointer: the two may not belong together. Where nothing is, nothing is fetched.
-  const auto cells = reinterpret_cast<std::uintptr_t>(cells_shown_.load(std::memory_order_relaxed));
-  const std::size_t place = place_of(scope_prefix(scope), mask_shown_.load(std::memory_order_relaxed));
-  __builtin_prefetch(reinterpret_cast<const void*>(cells + place * sizeof(Cell)));
+  const auto cells = reinterpret_cast<std::uintptr_t>(shown.cells.load(std::memory_order_relaxed));
+  const std::size_t place = place_of(scope_prefix(scope), shown.mask.load(std::memory_order_relaxed));
+  __builtin_prefetch(reinterpret_cast<const void*>(cells + place * sizeof(Cell)), 1);
 }
 
 Scope RecordTable::scope_of(const Cell& cell) {
@@ -161,8 +161,8 @@ void RecordTable::grow() {
     while (!cells_[at].is_free()) at = (at + 1) & mask();
     cells_[at] = cell;
   }
-  cells_shown_.store(cells_.data(), std::memory_order_relaxed);
-  mask_shown_.store(mask(), std::memory_order_relaxed);
+  shown_.cells.store(cells_.data(), std::memory_order_relaxed);
+  shown_.mask.store(mask(), std::memory_order_relaxed);
 }
 
 std::vector<Scope> RecordTable::scopes() const {

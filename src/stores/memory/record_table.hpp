@@ -18,7 +18,14 @@ namespace onceward::memory {
 
 class RecordTable {
  public:
-  explicit RecordTable(PackedMemory& memory) : memory_(memory) {}
+  // Where the cells are, for who does not hold the mutex; one read without the other, it is a wrong guess. Not in
+  // the table, so that those of many tables stand side by side: whoever asks looks at nothing else of them.
+  struct Shown {
+    std::atomic<const void*> cells = nullptr;
+    std::atomic<std::size_t> mask = 0;
+  };
+
+  RecordTable(PackedMemory& memory, Shown& shown) : memory_(memory), shown_(shown) {}
   ~RecordTable();
   RecordTable(const RecordTable&) = delete;
   RecordTable& operator=(const RecordTable&) = delete;
@@ -43,7 +50,7 @@ class RecordTable {
 
   // Sends for what a search for this scope will look at first. Any thread, without the mutex: what has moved
   // meanwhile is fetched in vain.
-  void fetch_ahead(const Scope& scope) const;
+  static void fetch_ahead(const Shown& shown, const Scope& scope);
   Found find(const Scope& scope) const;
   void put(Record&& record);
   void remove(const Scope& scope);
@@ -84,14 +91,12 @@ class RecordTable {
   void grow();
 
   PackedMemory& memory_;
-  Likeness likeness_;
+  Shown& shown_;
   std::vector<Cell> cells_;  // a power of two, or none
-  // Where the cells are, for who does not hold the mutex; read one without the other, it is a wrong guess.
-  std::atomic<const Cell*> cells_shown_ = nullptr;
-  std::atomic<std::size_t> mask_shown_ = 0;
   std::size_t size_ = 0;
   std::size_t bytes_ = 0;
   std::size_t open_ = 0;
+  Likeness likeness_;
 };
 
 }  // namespace onceward::memory
