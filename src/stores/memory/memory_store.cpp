@@ -21,6 +21,7 @@
 namespace onceward {
 namespace {
 
+using memory::CellArenas;
 using memory::Due;
 using memory::DueList;
 using memory::MarkTable;
@@ -28,7 +29,7 @@ using memory::MemoryOutbox;
 using memory::PackedMemory;
 using memory::RecordTable;
 
-constexpr std::size_t shard_count = 64;
+constexpr std::size_t shard_count = CellArenas::shard_count;
 
 // When a purge has something to do with this record.
 std::optional<Timestamp> due_at(const Record& record) {
@@ -46,7 +47,8 @@ const Events* events_of(const Event&) {
 class MemoryStore final : public Store, OutboxStore {
  public:
   MemoryStore(const Clock& clock, MemoryOptions options) : clock_(clock), options_(options) {
-    for (std::size_t i = 0; i < shard_count; ++i) shards_[i] = std::make_unique<Shard>(memory_, shown_[i]);
+    for (std::size_t i = 0; i < shard_count; ++i)
+      shards_[i] = std::make_unique<Shard>(memory_, arenas_, i, shown_[i]);
   }
 
   bool claim(const ClaimRequest& request, Reply<ClaimReply>& reply) override {
@@ -204,7 +206,8 @@ class MemoryStore final : public Store, OutboxStore {
 
  private:
   struct alignas(64) Shard {
-    Shard(PackedMemory& memory, RecordTable::Shown& shown) : records(memory, shown) {}
+    Shard(PackedMemory& memory, CellArenas& arenas, std::size_t number, RecordTable::Shown& shown)
+        : records(memory, arenas, number, shown) {}
     // What each verb touches: there are as many shards as requests under way, so it is in no near cache.
     void fetch_ahead() const {
       __builtin_prefetch(&mutex, 1);
@@ -446,6 +449,7 @@ class MemoryStore final : public Store, OutboxStore {
   const Clock& clock_;
   const MemoryOptions options_;
   PackedMemory memory_;
+  CellArenas arenas_;
   std::array<RecordTable::Shown, shard_count> shown_;
   std::array<std::unique_ptr<Shard>, shard_count> shards_;
   std::atomic<std::size_t> records_{0};  // of all shards, for the limit

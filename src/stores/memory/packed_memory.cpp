@@ -8,35 +8,13 @@
 #include <new>
 #include <utility>
 
+#include "stores/memory/pages.hpp"
+
 namespace onceward::memory {
 namespace {
 
 constexpr std::size_t small_chunk = std::size_t{256} << 10;  // a store with few records stays small
 constexpr std::size_t cache_line = 64;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-char* map(std::size_t bytes) {
-  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  return static_cast<char*>(mapped);
-}
-
-// A huge page must begin at a multiple of its size: more is mapped than needed and the ends are cut off.
-char* map_huge_page() {
-  char* mapped = map(2 * huge_page);
-  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
-  if (before != 0) ::munmap(mapped, before);
-  char* aligned = mapped + before;
-  ::munmap(aligned + huge_page, huge_page - before);
-  ::madvise(aligned, huge_page, MADV_HUGEPAGE);  // only a wish: without it everything works the same
-  return aligned;
-}
-
-// So that the first write to it finds the page there.
-void fault_in(char* page) {
-  if (::madvise(page, huge_page, MADV_POPULATE_WRITE) == 0) return;
-  for (std::size_t at = 0; at < huge_page; at += 4096) *static_cast<volatile char*>(page + at) = 0;
-}
 
 }  // namespace
 
@@ -56,9 +34,9 @@ void PackedMemory::add_chunk() {
   chunks_.reserve(chunks_.size() + 1);
   Chunk chunk{nullptr, huge_page};
   if (is_first) {
-    chunk = {map(small_chunk), small_chunk};
+    chunk = {map_pages(small_chunk), small_chunk};
   } else {
-    chunk.data = spare_ ? std::exchange(spare_, nullptr) : map_huge_page();
+    chunk.data = spare_ ? std::exchange(spare_, nullptr) : map_pages(huge_page);
   }
   chunks_.push_back(chunk);
   next_ = chunk.data;
@@ -85,7 +63,7 @@ void PackedMemory::make_spares() {
     lock.unlock();
     char* made = nullptr;
     try {
-      made = map_huge_page();
+      made = map_pages(huge_page);
       fault_in(made);
     } catch (const std::bad_alloc&) {
       // Who needs the chunk will be told.

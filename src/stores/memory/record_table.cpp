@@ -40,6 +40,16 @@ class Scratch {
 
 RecordTable::~RecordTable() {
   for (Cell& cell : cells_) empty(cell);
+  give_back(cells_);
+}
+
+std::span<RecordTable::Cell> RecordTable::take_cells(std::size_t count) {
+  // A cell of nothing but zeros is a free one.
+  return {static_cast<Cell*>(arenas_.take(shard_, count * sizeof(Cell))), count};
+}
+
+void RecordTable::give_back(std::span<Cell> cells) {
+  if (!cells.empty()) arenas_.give_back(cells.size_bytes());
 }
 
 std::size_t RecordTable::place_of(std::uint64_t prefix, std::size_t mask) {
@@ -153,14 +163,14 @@ void RecordTable::remove(const Scope& scope) {
 }
 
 void RecordTable::grow() {
-  std::vector<Cell> old(cells_.empty() ? 16 : cells_.size() * 2);
-  old.swap(cells_);
+  const std::span<Cell> old = std::exchange(cells_, take_cells(cells_.empty() ? 16 : cells_.size() * 2));
   for (const Cell& cell : old) {
     if (cell.is_free()) continue;
     std::size_t at = place_of(cell.prefix);
     while (!cells_[at].is_free()) at = (at + 1) & mask();
     cells_[at] = cell;
   }
+  give_back(old);
   shown_.cells.store(cells_.data(), std::memory_order_relaxed);
   shown_.mask.store(mask(), std::memory_order_relaxed);
 }

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "onceward/result.hpp"
 #include "onceward/values.hpp"
+#include "stores/memory/cell_arenas.hpp"
 #include "stores/memory/likeness.hpp"
 #include "stores/memory/packed_memory.hpp"
 
@@ -18,14 +20,16 @@ namespace onceward::memory {
 
 class RecordTable {
  public:
-  // Where the cells are, for who does not hold the mutex; one read without the other, it is a wrong guess. Not in
-  // the table, so that those of many tables stand side by side: whoever asks looks at nothing else of them.
+  // Where the cells are, for who does not hold the mutex; one read without the other, it is a wrong guess.
+  // Not in the table, so that those of many tables stand side by side: whoever asks looks at nothing else of
+  // them.
   struct Shown {
     std::atomic<const void*> cells = nullptr;
     std::atomic<std::size_t> mask = 0;
   };
 
-  RecordTable(PackedMemory& memory, Shown& shown) : memory_(memory), shown_(shown) {}
+  RecordTable(PackedMemory& memory, CellArenas& arenas, std::size_t shard, Shown& shown)
+      : memory_(memory), arenas_(arenas), shard_(shard), shown_(shown) {}
   ~RecordTable();
   RecordTable(const RecordTable&) = delete;
   RecordTable& operator=(const RecordTable&) = delete;
@@ -88,11 +92,15 @@ class RecordTable {
   Cell& cell_for(const Scope& scope);  // the record's, or a free one
   void fill(Cell& cell, Record&& record);
   void empty(Cell& cell);
+  std::span<Cell> take_cells(std::size_t count);
+  void give_back(std::span<Cell> cells);
   void grow();
 
   PackedMemory& memory_;
+  CellArenas& arenas_;
+  const std::size_t shard_;
   Shown& shown_;
-  std::vector<Cell> cells_;  // a power of two, or none
+  std::span<Cell> cells_;  // a power of two, or none; the arena's
   std::size_t size_ = 0;
   std::size_t bytes_ = 0;
   std::size_t open_ = 0;

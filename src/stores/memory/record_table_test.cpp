@@ -28,8 +28,9 @@ Record record_of(std::uint32_t key, State state, std::size_t body_bytes) {
 
 TEST(RecordTableTest, many_records_put_replaced_and_removed_in_any_order_are_found_as_a_map_would_find_them) {
   PackedMemory memory;
+  CellArenas arenas;
   RecordTable::Shown shown;
-  RecordTable table(memory, shown);
+  RecordTable table(memory, arenas, 0, shown);
   std::map<std::uint32_t, Record> expected;
   std::mt19937 random(7);
   for (int step = 0; step < 20'000; ++step) {
@@ -61,8 +62,9 @@ TEST(RecordTableTest, many_records_put_replaced_and_removed_in_any_order_are_fou
 
 TEST(RecordTableTest, an_empty_table_holds_no_bytes_and_no_open_records) {
   PackedMemory memory;
+  CellArenas arenas;
   RecordTable::Shown shown;
-  RecordTable table(memory, shown);
+  RecordTable table(memory, arenas, 0, shown);
   for (std::uint32_t key = 0; key < 100; ++key)
     table.put(record_of(key, key % 2 ? State::failed : State::unknown, 10));
   EXPECT_EQ(table.open(), 50u);
