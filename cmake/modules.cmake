@@ -24,6 +24,9 @@ set(hot_options ${lto_options})
 function(onceward_optimise_whole TARGET)
   if(ONCEWARD_LTO)
     target_link_options(${TARGET} PRIVATE ${lto_options} -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+    # What the profile says is hardly run (errors, mostly) goes elsewhere: a request's code and the kernel's take
+    # turns in a cache that is too small for both.
+    target_link_options(${TARGET} PRIVATE -Wl,-mllvm,-enable-split-machine-functions)
   endif()
 endfunction()
 

@@ -22,6 +22,8 @@ class Clock {
   virtual Timestamp now() const = 0;
   // Never goes back and never jumps; deadlines and leases are measured on it.
   virtual MonoTime mono() const = 0;
+  // What now() said at a moment of mono() that has just been measured: spares asking again.
+  virtual Timestamp at(MonoTime) const { return now(); }
 };
 
 class Random {

@@ -26,8 +26,10 @@ thread_local Block block;
 
 }  // namespace
 
-Timestamp SystemClock::now() const {
-  return started_at_ + std::chrono::floor<std::chrono::milliseconds>(mono() - started_);
+Timestamp SystemClock::now() const { return at(mono()); }
+
+Timestamp SystemClock::at(MonoTime moment) const {
+  return started_at_ + std::chrono::floor<std::chrono::milliseconds>(moment - started_);
 }
 
 void SystemRandom::fill(std::span<std::uint8_t> bytes) {

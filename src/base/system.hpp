@@ -11,6 +11,7 @@ class SystemClock final : public Clock {
  public:
   Timestamp now() const override;
   MonoTime mono() const override { return std::chrono::steady_clock::now(); }
+  Timestamp at(MonoTime moment) const override;
 
  private:
   const MonoTime started_ = std::chrono::steady_clock::now();

@@ -7,7 +7,7 @@
 
 namespace onceward {
 
-ClaimRequest claim_request(const Command& command, State start, const Clock& clock, Random& random) {
+ClaimRequest claim_request(const Command& command, State start, Timestamp now, Random& random) {
   const Policy& policy = *command.policy;
   std::array<std::uint8_t, 18> chance;
   random.fill(chance);
@@ -15,7 +15,7 @@ ClaimRequest claim_request(const Command& command, State start, const Clock& clo
   request.scope = command.scope;
   std::copy_n(chance.begin(), request.owner.data.size(), request.owner.data.begin());
   request.operation_id =
-      make_operation_id(command.scope, clock.now(), static_cast<std::uint16_t>(chance[16] | chance[17] << 8));
+      make_operation_id(command.scope, now, static_cast<std::uint16_t>(chance[16] | chance[17] << 8));
   request.start = start;
   request.fingerprint = command.fingerprint;
   request.request = command.request;

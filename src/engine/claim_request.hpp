@@ -5,7 +5,7 @@
 
 namespace onceward {
 
-ClaimRequest claim_request(const Command& command, State start, const Clock& clock, Random& random);
+ClaimRequest claim_request(const Command& command, State start, Timestamp now, Random& random);
 
 // Another request may take a key for which nothing was sent. Under `forward` an earlier epoch may have sent
 // something although its doubt is gone: its answer was lost, and an operator has since resolved the record as

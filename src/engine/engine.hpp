@@ -62,6 +62,12 @@ class Engine {
   // (a late reply, an outcome that could not be stored yet).
   Task<Outcome> run(Executor& executor, Command command, std::shared_ptr<Work> work);
 
+  // A command for this scope is about to be run: what it will look at first is in no cache.
+  void expect(const Scope& scope) {
+    flights_.expect(scope);
+    store_.expect(scope);
+  }
+
   // Runs the work without any record: whoever asked for it gave no key.
   Task<Outcome> run_unguarded(std::shared_ptr<Work> work) { return unguarded(std::move(work), {}); }
 

@@ -76,7 +76,7 @@ Task<> Engine::Execution::lead() {
   for (;;) {
     const bool ready = (work_->ready() && !command_.admission) || co_await get_ready();
     if (ready) {
-      request_ = claim_request(command_, State::processing, engine_.clock_, engine_.random_);
+      request_ = claim_request(command_, State::processing, engine_.clock_.at(asked_at_), engine_.random_);
       const Result<ClaimReply>& reply = co_await timed_claim(asked_at_);
       if (!reply && reply.error().code == Errc::unavailable) co_await claim_again();
       if (!reply) failure_ = StoreFailed{reply.error()};
@@ -87,9 +87,9 @@ Task<> Engine::Execution::lead() {
   }
   if (!begin_execution()) co_return co_await lease_lost();
   const Record& record = flight_.record();
-  Effect effect =
-      co_await work_->execute({record.operation_id, record.epoch, hold_until_, record.owner,
-                               std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at)});
+  Effect effect = co_await work_->execute(
+      {record.operation_id, record.epoch, hold_until_, record.owner,
+       std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at), answered_at_});
   Answer* const answer = std::get_if<Answer>(&effect);
   if (!answer || answer->outcome != OutcomeClass::replay) co_return co_await ended(std::move(effect), {});
   const State as = answer->response->status < 400 ? State::succeeded : State::failed;
@@ -156,7 +156,7 @@ Task<> Engine::Execution::claim_again() {
   // Another operation id: should both questions arrive late, with a life of the key between them, a service
   // that remembers what it did must not take the second for the first.
   request_.operation_id =
-      claim_request(command_, State::processing, engine_.clock_, engine_.random_).operation_id;
+      claim_request(command_, State::processing, engine_.clock_.now(), engine_.random_).operation_id;
   Result<ClaimReply>& reply = co_await timed_claim(engine_.clock_.mono());
   // It was written, but we learned of it only after its lease: nothing was sent, and nothing may be now. It
   // is freed at once or never: later, the same words may stand for another life of the key.

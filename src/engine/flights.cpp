@@ -41,7 +41,7 @@ void Waiter::on_alarm(Timer* alarm) {
 }
 
 Flight** Flights::place_of(Shard& shard, const Scope& scope) {
-  Flight** place = &shard.chains[scope.data.front() % shard.chains.size()];
+  Flight** place = &chain_of(shard, scope);
   while (*place && (*place)->scope_ != scope) place = &(*place)->next_;
   return place;
 }

@@ -114,6 +114,12 @@ class Flights {
   enum class Joined { leads, follows, told };
   // Follows the flight of this scope if there is one, else begins `flight` with the waiter leading.
   Joined join(Flight& flight, Waiter& waiter);
+  // Sends for what join() will look at.
+  void expect(const Scope& scope) {
+    Shard& shard = shard_of(scope);
+    __builtin_prefetch(&shard.mutex, 1);
+    __builtin_prefetch(&chain_of(shard, scope), 1);
+  }
 
   // Begins a flight that nobody leads, unless the key is at work already.
   bool begin(Flight& flight);
@@ -163,6 +169,9 @@ class Flights {
     std::size_t size = 0;
   };
 
+  static Flight*& chain_of(Shard& shard, const Scope& scope) {
+    return shard.chains[scope.data.front() % shard.chains.size()];
+  }
   Shard& shard_of(const Scope& scope) { return shards_[scope.data.back() % shards_.size()]; }
   // Where the pointer to the flight of this scope is, or would be.
   static Flight** place_of(Shard& shard, const Scope& scope);

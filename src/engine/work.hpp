@@ -39,6 +39,7 @@ struct Grant {
   MonoTime hold_until{};
   OwnerNonce owner{};  // of the claim: what a token for the upstream is made of
   Duration age{};      // of the key when it was claimed: since its first claim, by the store's clock
+  MonoTime now{};      // measured just before
 };
 
 class Work {

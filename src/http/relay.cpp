@@ -49,7 +49,7 @@ class Relay {
   Lease& lease() { return lease_; }
   // By the clock itself: the upstream's time is its own, whatever this round of the loop has spent on others.
   MonoTime soon() const { return net::Worker::now() + upstream_.options().timeout; }
-  Task<Sent> send_request();
+  Task<Sent> send_request(MonoTime deadline);
   // Whether that was the last word of the upstream: no interim answer, and no timeout that may be too early.
   bool is_final(HeadStatus status) const;
   Task<HeadStatus> read_on(HeadStatus status);
@@ -98,12 +98,12 @@ void Relay::write_head() {
   write_request_head(*head_, exchange_.request(), exchange_.request().body, forward);
 }
 
-Task<Sent> Relay::send_request() {
-  if (exchange_.request().body.empty()) return lease_.send(*head_, {}, soon());
+Task<Sent> Relay::send_request(MonoTime deadline) {
+  if (exchange_.request().body.empty()) return lease_.send(*head_, {}, deadline);
   if (!exchange_.body_buffered()) return send_and_upload();
   const std::optional<BodyPiece> whole = exchange_.read_body_some().now();
   ONCEWARD_ASSERT(whole.has_value());
-  return lease_.send(*head_, whole->data, soon());
+  return lease_.send(*head_, whole->data, deadline);
 }
 
 Task<Sent> Relay::send_and_upload() {
@@ -217,7 +217,8 @@ Task<RelayResult> Relay::pass_on(HeadStatus status) {
   if (!is_answer || uploading_ || upload_broken_ || !lease_.body_buffered()) return pass_on_unusual(status);
   write_answer_lines();
   const ResponseHead& head = lease_.head();
-  const std::optional<BodyPiece> whole = lease_.read_body_some(soon()).now();
+  // It is here already: nothing is waited for.
+  const std::optional<BodyPiece> whole = lease_.read_body_some(MonoTime{}).now();
   ONCEWARD_ASSERT(whole.has_value());
   Task<bool> responding = exchange_.respond(head.status, *lines_, whole->data, head.reason);
   if (responding.now() == true) return Task<RelayResult>::ready({head.status, RelayOutcome::done});
@@ -295,8 +296,11 @@ Task<RelayResult> relay(Exchange& exchange, Upstream& upstream, const RelayOptio
       relay.lease() = std::move(*fresh);
     }
     // A send that failed may still have an answer (a refusal before the body was read).
-    co_await relay.send_request();
-    status = co_await relay.lease().read_head(exchange.request().method, relay.soon());
+    const MonoTime deadline = relay.soon();
+    Task<Sent> sending = relay.send_request(deadline);
+    const bool at_once = sending.now().has_value();
+    if (!at_once) co_await std::move(sending);
+    status = co_await relay.lease().read_head(exchange.request().method, at_once ? deadline : relay.soon());
     if (!relay.is_final(status)) status = co_await relay.read_on(status);
     repeat = status == HeadStatus::closed && relay.lease().reused() && may_repeat;
     if (repeat) relay.lease().release();

@@ -170,7 +170,7 @@ ClaimResult Engine::claim(const Command& command) {
   }
   const onceward::Command order = host_->command_for(subject_of(*host_, command));
   const ClaimRequest request =
-      claim_request(order, onceward::State::claimed, host_->clock(), host_->random());
+      claim_request(order, onceward::State::claimed, host_->clock().now(), host_->random());
   const Result<ClaimReply> reply = ask_twice<ClaimReply>(
       *host_, [this, &request](auto& answer) { return host_->store().claim(request, answer); });
   if (!reply) {

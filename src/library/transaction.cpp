@@ -52,7 +52,7 @@ Outcome TransactionalCommands::run_in(Ledger& ledger, const Command& command, co
   std::shared_ptr<const Subject> subject = subject_of(parts_->operation_named(command.operation), command);
   const onceward::Command order =
       command_for(std::move(subject), parts_->options.key_prefix, parts_->options.secret);
-  const ClaimRequest claim = claim_request(order, State::processing, parts_->clock, parts_->random);
+  const ClaimRequest claim = claim_request(order, State::processing, parts_->clock.now(), parts_->random);
   return run_in_transaction(ledger, order, claim, parts_->options.max_response, parts_->clock, work);
 }
 

@@ -304,7 +304,7 @@ Command Proxy::make_command(Call& call, const Identity& identity, const std::str
   info->operation = call.operation_name();
   Command command;
   command.scope = scope_of(identity.tenant, identity.caller, info->operation, key, rules.secret);
-  context_.store.expect(command.scope);
+  context_.engine.expect(command.scope);
   call.key_hash = key_hint(key, rules.secret);
   Result<FingerprintResult> printed =
       print(call, info->operation, work.body(), command.scope, fingerprint_version);

@@ -39,8 +39,8 @@ Task<Result<Done>> UpstreamWork::prepare() {
 
 Task<Effect> UpstreamWork::execute(Grant grant) {
   ONCEWARD_ASSERT(head != nullptr);
-  // Asked anew: the upstream's time is its own, whatever this round of the loop has spent on others.
-  began_ = Worker::now();
+  // By the clock itself: the upstream's time is its own, whatever this round of the loop has spent on others.
+  began_ = grant.now == MonoTime{} ? Worker::now() : grant.now;
   if (began_ >= send_before) return send_nothing();
   hold_until_ = grant.hold_until;
   metrics_.in_progress.add();

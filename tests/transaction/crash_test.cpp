@@ -91,7 +91,7 @@ Outcome order(Counter& counter, std::unique_ptr<Ledger> ledger, const std::strin
   const Operation operation = *api::compile_operation("", "", Policy{});
   const onceward::Command command =
       api::command_for(api::subject_of(operation, {.operation = "orders.create", .key = key}), "", "");
-  const ClaimRequest claim = claim_request(command, State::processing, clock, random);
+  const ClaimRequest claim = claim_request(command, State::processing, clock.now(), random);
   MortalLedger mortal(std::move(ledger), fate);
   return api::run_in_transaction(mortal, command, claim, 1000, clock, [&](const Ticket&) {
     fate.moment();

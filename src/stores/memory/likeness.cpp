@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/assert.hpp"
 #include "core/record_codec.hpp"
 
 namespace onceward::memory {
@@ -44,9 +45,15 @@ std::size_t other_bytes(const char* one, const char* other, std::size_t count) {
   return count;
 }
 
-void put_number(std::string& out, std::size_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
+char* put_number(char* out, std::size_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
+char* put(char* out, std::string_view text) {
+  std::memcpy(out, text.data(), text.size());
+  return out + text.size();
 }
 
 std::size_t take_number(std::string_view& from) {
@@ -60,24 +67,26 @@ std::size_t take_number(std::string_view& from) {
   return value;
 }
 
-void put_differences(std::string& out, std::string_view text, std::string_view model) {
+// Behind at least eight bytes that are the same comes a pair of at most two bytes each: never twice the text.
+char* put_differences(char* out, std::string_view text, std::string_view model) {
   const std::size_t common = std::min(text.size(), model.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t same = same_bytes(text.data() + at, model.data() + at, common - at);
     at += same;
     std::size_t others = other_bytes(text.data() + at, model.data() + at, common - at);
     if (at + others == common) others = text.size() - at;
-    put_number(out, same);
-    put_number(out, others);
-    out.append(text.substr(at, others));
+    out = put_number(out, same);
+    out = put_number(out, others);
+    out = put(out, text.substr(at, others));
     at += others;
   }
+  return out;
 }
 
-void begin(std::string& packed, std::uint8_t model, std::string_view encoding) {
-  packed.assign(head_bytes, '\0');
-  packed[0] = static_cast<char>(model);
-  packed.append(encoding.substr(0, kept_bytes));
+// The length is put in when it is known.
+char* begin(char* packed, std::uint8_t model, std::string_view encoding) {
+  *packed = static_cast<char>(model);
+  return put(packed + head_bytes, encoding.substr(0, kept_bytes));
 }
 
 }  // namespace
@@ -104,20 +113,23 @@ Likeness::Model* Likeness::model_for(std::string_view encoding, std::uint64_t sh
 void Likeness::pack(std::string_view encoding, std::uint64_t shape, std::string& packed) {
   const std::string_view rest = encoding.substr(kept_bytes);
   Model* const model = model_for(encoding, shape);
-  bool is_alike = false;
-  if (model) {
-    begin(packed, static_cast<std::uint8_t>(model - models_.data()), encoding);
-    put_differences(packed, rest, std::string_view(model->encoding).substr(kept_bytes));
-    is_alike = packed.size() < encoding.size() / 4 * 3;
-    if (is_alike) ++model->users;
-    if (model->users == 0) drop(*model);
-  }
-  if (!is_alike) {
-    begin(packed, no_model, encoding);
-    packed.append(rest);
-  }
-  const auto length = static_cast<std::uint32_t>(packed.size());
-  std::memcpy(packed.data() + 1, &length, sizeof length);
+  packed.resize_and_overwrite(head_bytes + 2 * encoding.size(), [&](char* bytes, std::size_t room) {
+    const auto size_to = [bytes](const char* end) { return static_cast<std::size_t>(end - bytes); };
+    std::size_t size = 0;
+    if (model) {
+      char* const end = begin(bytes, static_cast<std::uint8_t>(model - models_.data()), encoding);
+      size = size_to(put_differences(end, rest, std::string_view(model->encoding).substr(kept_bytes)));
+      ONCEWARD_ASSERT(size <= room);
+      const bool is_alike = size < encoding.size() / 4 * 3;
+      if (is_alike) ++model->users;
+      if (model->users == 0) drop(*model);
+      if (!is_alike) size = 0;
+    }
+    if (size == 0) size = size_to(put(begin(bytes, no_model, encoding), rest));
+    const auto length = static_cast<std::uint32_t>(size);
+    std::memcpy(bytes + 1, &length, sizeof length);
+    return size;
+  });
 }
 
 void Likeness::unpack(std::string_view packed, std::string& encoding) const {
