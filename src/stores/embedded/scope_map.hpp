@@ -27,6 +27,10 @@ class ScopeMap {
     return nullptr;
   }
 
+  void prefetch(const Scope& scope) const {
+    if (!cells_.empty()) __builtin_prefetch(&cells_[place_of(scope_prefix(scope))], 1);
+  }
+
   // The one there is, or a new one.
   T& operator[](const Scope& scope) {
     if ((size_ + 1) * 2 > cells_.size()) grow();

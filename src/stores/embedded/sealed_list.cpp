@@ -16,8 +16,12 @@ std::size_t entries_in(std::span<const SealedPtr> segments) {
 
 std::size_t SealedList::Run::entries() const { return entries_in(segments); }
 
-void SealedList::find(std::uint64_t prefix, std::vector<SealedPtr>& found) const {
+void SealedList::prefetch(std::uint64_t prefix) const {
   for (const Part& part : parts_) part.table ? part.table->prefetch(prefix) : part.filter->prefetch(prefix);
+}
+
+void SealedList::find(std::uint64_t prefix, std::vector<SealedPtr>& found) const {
+  prefetch(prefix);
   std::size_t first = 0;
   for (const Part& part : parts_) {
     std::uint64_t some = part.table ? part.table->find(prefix) : part.filter->may_contain(prefix);

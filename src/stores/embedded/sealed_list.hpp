@@ -24,6 +24,7 @@ class SealedList {
 
   // Those that may hold the prefix, newest first, behind what `found` has.
   void find(std::uint64_t prefix, std::vector<SealedPtr>& found) const;
+  void prefetch(std::uint64_t prefix) const;  // what find() looks at
   // In memory, for finding.
   std::uint64_t filter_bytes() const;
   std::size_t filters() const { return parts_.size(); }

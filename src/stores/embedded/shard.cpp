@@ -47,6 +47,12 @@ Place Shard::find(const Scope& scope) const {
   return place;
 }
 
+void Shard::prefetch(const Scope& scope) const {
+  live.prefetch(scope);
+  for (const Recent& recent : recents) recent.slots.prefetch_tag(scope);
+  sealed->prefetch(scope_prefix(scope));
+}
+
 void Shard::publish(Write& write) {
   Recent& recent = recents.front();
   if (write.kind == EntryKind::damage) {

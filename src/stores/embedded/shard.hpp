@@ -75,6 +75,7 @@ struct Shard {
     filling = &recents.front().slots;
   }
   Place find(const Scope& scope) const;
+  void prefetch(const Scope& scope) const;  // what find() looks at when the scope is new
   bool is_writing(const Scope& scope) const {
     const Live* at = live.find(scope);
     return at && at->write;

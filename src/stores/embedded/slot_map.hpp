@@ -48,6 +48,11 @@ class SlotMap {
     __builtin_prefetch(&cells_[at], 1);
   }
 
+  // For a search that is most likely in vain.
+  void prefetch_tag(const Scope& scope) const {
+    if (!tags_.empty()) __builtin_prefetch(&tags_[place_of(scope_prefix(scope))], 1);
+  }
+
   // Each entry whose scope has this prefix; they stand in one run.
   template <class Visit>
   void for_prefix(std::uint64_t prefix, Visit visit) const {

@@ -29,6 +29,7 @@ class StoreImpl final : public EmbeddedStore, public Adopter, OutboxStore, LogWr
   ~StoreImpl() override;
 
   bool claim(const ClaimRequest&, Reply<ClaimReply>&) override;
+  void expect(const Scope&) override;
   bool dispatch(const Fence&, Reply<Record>&) override;
   bool renew(const RenewRequest&, Reply<Record>&) override;
   bool complete(const CompleteRequest&, Reply<Record>&) override;

@@ -116,6 +116,11 @@ bool StoreImpl::decide(Verb verb, const Scope& scope, const Event& event, Reply<
 bool StoreImpl::claim(const ClaimRequest& request, Reply<ClaimReply>& reply) {
   return decide(Verb::claim, request.scope, request, reply);
 }
+void StoreImpl::expect(const Scope& scope) {
+  const Shard& shard = shard_of(scope_prefix(scope));
+  const std::unique_lock lock(shard.mutex, std::try_to_lock);
+  if (lock) shard.prefetch(scope);  // waiting would cost more than it saves
+}
 bool StoreImpl::dispatch(const Fence& fence, Reply<Record>& reply) {
   return decide(Verb::dispatch, fence.scope, fence, reply);
 }
