@@ -39,12 +39,13 @@ struct Connection {
   std::exit(1);
 }
 
+// Proxies write the name in one of these ways.
 std::uint64_t content_length(std::string_view head) {
-  constexpr std::string_view name = "\r\ncontent-length:";
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
-  const auto found = std::search(head.begin(), head.end(), name.begin(), name.end(), same);
-  if (found == head.end()) return 0;
-  return std::strtoull(std::to_address(found) + name.size(), nullptr, 10);
+  for (const std::string_view name : {"\r\nContent-Length:", "\r\ncontent-length:"}) {
+    const std::size_t at = head.find(name);
+    if (at != head.npos) return std::strtoull(head.data() + at + name.size(), nullptr, 10);
+  }
+  return 0;
 }
 
 class Service {

@@ -46,7 +46,7 @@ class Shop:
         return int(self.server.sql(f"SELECT count(*) FROM orders WHERE operation_id = '{operation_id}'"))
 
     def events(self, operation_id):
-        return self.server.sql(f"SELECT id, convert_from(payload, 'UTF8') FROM onceward.outbox WHERE id LIKE '{operation_id}%'")
+        return self.server.sql(f"SELECT id, convert_from(payload, 'UTF8') FROM onceward.outbox WHERE id LIKE '{operation_id}%' ORDER BY sequence")
 
     def state(self, operation_id):
         return self.server.sql(f"SELECT state FROM onceward.readable WHERE operation_id = '{operation_id}'")
