@@ -20,6 +20,7 @@ target_compile_options(onceward_test_headers PRIVATE -fPIE -O0)
 if(ONCEWARD_LTO)
   set(lto_options -flto=thin -ffat-lto-objects)
 endif()
+# Shared libraries are called without a detour, whose lines would be fetched as well.
 set(hot_options ${lto_options} -fno-plt)
 function(onceward_optimise_whole TARGET)
   if(ONCEWARD_LTO)

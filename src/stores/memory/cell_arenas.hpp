@@ -19,7 +19,7 @@ class CellArenas {
   CellArenas(const CellArenas&) = delete;
   CellArenas& operator=(const CellArenas&) = delete;
 
-  // Zeroed; a shard has one of each size. `bytes` is a power of two and at least 64.
+  // Zeroed, for a shard takes each size once: tables only grow. `bytes` is a power of two and at least 64.
   void* take(std::size_t shard, std::size_t bytes);
   void give_back(std::size_t bytes);
 
