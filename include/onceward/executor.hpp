@@ -100,6 +100,10 @@ struct FileWatch {
   }
 };
 
+// What somebody is about to send who waits for the end of a round. Requests go first: whoever gets one works
+// while the answers are being sent.
+enum class Leaving : std::uint8_t { request, answer };
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -108,6 +112,9 @@ class Executor {
   // Only on this executor's thread.
   virtual void arm(Timer& timer, MonoTime at) = 0;  // re-arming moves it
   virtual void cancel(Timer& timer) = 0;            // harmless when not armed
+  // Runs it when everybody has heard what has come so far, so that what they have to send leaves together.
+  // Only on this executor's thread; false: it knows of no rounds, and nothing is kept.
+  virtual bool at_round_end(Completion&, Leaving) { return false; }
   // Only where can_defer() says so: on this executor's thread, if it knows when it has nothing to do. Runs it
   // when nothing is ready any more, or a moment later if there is always something; once, however often it
   // is asked for.

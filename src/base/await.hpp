@@ -1,4 +1,4 @@
-// Awaiting what the public headers offer: a store verb, a sleep, a hop to another executor.
+// Awaiting what the public headers offer: a store verb, a sleep, the end of a round.
 #pragma once
 
 #include <coroutine>
@@ -48,6 +48,27 @@ class SleepUntil : Timer {
  private:
   Executor& executor_;
   MonoTime until_;
+  std::coroutine_handle<> waiting_;
+};
+
+// co_await RoundEnd(executor, Leaving::request), on its thread, before sending something. Whoever is woken by
+// the first of a round's messages then finds the next ones there, instead of falling asleep and being woken
+// for each, which costs the sender more than the sending.
+class RoundEnd : Completion {
+ public:
+  RoundEnd(Executor& executor, Leaving what) : executor_(executor), what_(what) {
+    this->run = [](Completion* self) { static_cast<RoundEnd*>(self)->waiting_.resume(); };
+  }
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiting) {
+    waiting_ = waiting;
+    return executor_.at_round_end(*this, what_);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  Executor& executor_;
+  const Leaving what_;
   std::coroutine_handle<> waiting_;
 };
 

@@ -63,7 +63,6 @@ Engine::Execution::Execution(Engine& engine, Executor& executor, const Command& 
       // Without the lease the store's word counts, not ours: duplicates must ask it from now on.
       keeper_(executor, engine.clock_, engine.store_, [this] { engine_.flights_.end(flight_, {}); }),
       asked_at_(now),
-      answered_at_(now),
       claimed_(executor),
       record_(executor) {
   engine_.executions_.fetch_add(1, std::memory_order_relaxed);
@@ -85,11 +84,14 @@ Task<> Engine::Execution::lead() {
     if (settles() || !co_await waits()) co_return;
     asked_at_ = engine_.clock_.mono();
   }
-  if (!begin_execution()) co_return co_await lease_lost();
+  begin_execution();
+  co_await RoundEnd(executor_, Leaving::request);
+  const MonoTime now = engine_.clock_.mono();
+  if (!keeper_.is_held(now)) co_return co_await lease_lost();
   const Record& record = flight_.record();
   Effect effect = co_await work_->execute(
       {record.operation_id, record.epoch, hold_until_, record.owner,
-       std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at), answered_at_});
+       std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at), now});
   Answer* const answer = std::get_if<Answer>(&effect);
   if (!answer || answer->outcome != OutcomeClass::replay) co_return co_await ended(std::move(effect), {});
   const State as = answer->response->status < 400 ? State::succeeded : State::failed;
@@ -316,8 +318,7 @@ Task<> Engine::Execution::probe(const Record& record) {
   if (outcome == ProbeOutcome::elsewhere && engine_.flights_.has_waiters(flight_)) co_await watch();
 }
 
-// False: the lease had ended before anything could be sent.
-bool Engine::Execution::begin_execution() {
+void Engine::Execution::begin_execution() {
   const Policy& policy = *command_.policy;
   ClaimReply& reply = *claimed_.value;
   if (command_.admission) command_.admission->granted(reply.record.epoch == 1);
@@ -325,7 +326,6 @@ bool Engine::Execution::begin_execution() {
   hold_until_ = asked_at_ + policy.max_hold;
   keeper_.start(fence_of(reply.record), policy.lease, asked_at_, hold_until_);
   engine_.flights_.in_progress(flight_, std::move(reply.record), true);
-  return keeper_.is_held(answered_at_);
 }
 
 // Paused past the lease before anything was sent: others may think that we are gone.

@@ -52,7 +52,7 @@ class Engine::Execution {
   bool may_probe(const Record& record);
   Task<> probe(const Record& record);
 
-  bool begin_execution();
+  void begin_execution();
   Task<> lease_lost();
   // Ends that are not usual; `tried`: what the first attempt to complete came to, if there was one.
   Task<> ended(Effect effect, std::optional<Result<Record>> tried);
@@ -79,8 +79,7 @@ class Engine::Execution {
   Flight flight_;
   LeaseKeeper keeper_;
   ClaimRequest request_;
-  MonoTime asked_at_;     // not later than the claim
-  MonoTime answered_at_;  // the store's last answer
+  MonoTime asked_at_;  // not later than the claim
   MonoTime hold_until_{};
   CompleteRequest outcome_;
   KeptReply<ClaimReply> claimed_;

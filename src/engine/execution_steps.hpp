@@ -26,10 +26,10 @@ class Engine::Execution::Timed : public StoreAsk<T, Start> {
 
   Result<T>& await_resume() {
     Result<T>& result = StoreAsk<T, Start>::await_resume();
-    const MonoTime now = execution_.engine_.clock_.mono();
-    execution_.answered_at_ = now;
-    if (EngineObserver* observer = execution_.command_.observer)
+    if (EngineObserver* observer = execution_.command_.observer) {
+      const MonoTime now = execution_.engine_.clock_.mono();
       observer->store_answered(verb_, now - began_, !result && is_failure(result.error()));
+    }
     return result;
   }
 

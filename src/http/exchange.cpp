@@ -7,7 +7,6 @@ namespace onceward::http {
 const RequestHead& Exchange::request() const { return connection_.head_; }
 const PeerInfo& Exchange::peer() const { return connection_.peer_; }
 Executor& Exchange::executor() { return connection_.server_.worker; }
-net::PassEnd Exchange::after_others() { return net::PassEnd(connection_.server_.worker); }
 
 Task<BodyPiece> Exchange::read_body_some() { return connection_.read_body_some(); }
 Task<ReadBody> Exchange::read_body(std::size_t limit, std::string& out) {

@@ -11,7 +11,6 @@
 #include "base/task.hpp"
 #include "http/head.hpp"
 #include "http/peer.hpp"
-#include "net/pass_end.hpp"
 #include "onceward/executor.hpp"
 
 namespace onceward::net {
@@ -46,7 +45,6 @@ class Exchange {
   const RequestHead& request() const;  // valid until handle() returns
   const PeerInfo& peer() const;
   Executor& executor();
-  net::PassEnd after_others();  // co_await before sending something: see there
 
   // The first read sends "100 Continue" when the client waits for it. Reading may go on while an answer is
   // written, but then informational(100) must have been sent before.

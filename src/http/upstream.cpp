@@ -27,6 +27,7 @@ void Lease::release() {
 }
 
 bool Lease::reused() const { return socket_->reused; }
+bool Lease::is_still(MonoTime now) const { return socket_->is_still(now); }
 
 Task<Sent> Lease::send(std::string_view head, std::string_view body, MonoTime deadline) {
   return socket_->send(head, body, {}, deadline);
@@ -78,9 +79,17 @@ std::string_view Upstream::base_path() const { return pool_->url.base_path; }
 std::size_t Upstream::idle() const { return pool_->idle.size(); }
 std::size_t Upstream::in_use() const { return pool_->in_use; }
 
-Lease Upstream::checkout_idle() {
+Lease Upstream::reserve_idle() {
   auto socket = pool_->take_idle();
   return socket ? Lease(pool_, std::move(socket)) : Lease();
+}
+
+Lease Upstream::checkout_idle() {
+  Lease lease = reserve_idle();
+  if (!lease) return lease;
+  const MonoTime now = net::Worker::now();
+  while (lease && !lease.is_still(now)) lease = reserve_idle();
+  return lease;
 }
 
 Task<Result<Lease>> Upstream::connect(MonoTime deadline) {
@@ -91,7 +100,8 @@ Task<Result<Lease>> Upstream::connect(MonoTime deadline) {
     co_return Error{Errc::refused, "all connections to the upstream are in use"};
   if (must_wait) {
     // Most likely a connection was given back for us.
-    if (auto socket = pool->pop_idle()) co_return Lease(pool, std::move(socket));
+    while (auto socket = pool->pop_idle())
+      if (socket->is_still(net::Worker::now())) co_return Lease(pool, std::move(socket));
   }
   auto socket = co_await pool->open(deadline);
   if (!socket) {

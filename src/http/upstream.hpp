@@ -58,6 +58,9 @@ class Lease {
 
   explicit operator bool() const { return socket_ != nullptr; }
   bool reused() const;  // had already served a request
+  // Not a connection that the upstream has closed while it was idle, or sent something on that nobody asked
+  // for.
+  bool is_still(MonoTime now) const;
 
   // One gather write of head and body. Deadlines end the waiting, not the connection.
   Task<Sent> send(std::string_view head, std::string_view body, MonoTime deadline);
@@ -101,6 +104,8 @@ class Upstream {
 
   // An idle connection that shows no sign of being closed, or an empty lease. Never waits.
   Lease checkout_idle();
+  // The same for who sends later: whether it is still usable is to be asked then.
+  Lease reserve_idle();
   // A new connection; when max_connections are in use it waits its turn (and may then get one given
   // back). Fails after connect_timeout or at the deadline, whichever is first.
   Task<Result<Lease>> connect(MonoTime deadline);

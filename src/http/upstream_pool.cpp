@@ -14,9 +14,7 @@ Error unreachable(const Url& url, std::string_view why) {
 
 }  // namespace
 
-// The kernel is asked each time, although its events would tell most of it: a request sent on a connection
-// that was already closed has an unknown outcome, which costs somebody more than a system call.
-bool UpstreamPool::is_usable(UpstreamSocket& socket, MonoTime now) const {
+bool UpstreamPool::is_usable(const UpstreamSocket& socket, MonoTime now) const {
   return now - socket.idle_since <= options.idle_timeout && socket.stream.quiet();
 }
 
@@ -55,7 +53,8 @@ void UpstreamPool::give_back(Socket socket) {
 
 void UpstreamPool::drop_old() {
   const MonoTime now = net::Worker::now();
-  std::erase_if(idle, [&](const Socket& socket) { return !is_usable(*socket, now); });
+  std::erase_if(idle,
+                [&](const Socket& socket) { return !is_usable(*socket, now) || !socket->is_still(now); });
   if (!idle.empty()) worker.arm(reaper, now + options.idle_timeout);
 }
 

@@ -31,8 +31,8 @@ struct UpstreamPool {
   ~UpstreamPool() { worker.cancel(reaper); }
 
   Socket take_idle();  // with a place, or nothing
-  Socket pop_idle();   // for who has a place; drops what has been closed meanwhile
-  bool is_usable(UpstreamSocket& socket, MonoTime now) const;  // an idle one, as far as one can know
+  Socket pop_idle();   // for who has a place; drops those that were heard to be closed
+  bool is_usable(const UpstreamSocket& socket, MonoTime now) const;  // an idle one, as far as was heard
   void give_back(Socket socket);
   void drop_old();  // idle connections past their time, or closed by the upstream
   // Waits until one more connection may be in use; the place is then the caller's.

@@ -33,6 +33,8 @@ struct UpstreamSocket {
   Task<BodyPiece> wait_for_piece(MonoTime deadline);
   Task<BodyStatus> read_more(std::size_t limit, std::string& out, MonoTime deadline);
 
+  bool is_still(MonoTime now) { return stream.is_still(idle_since, now); }  // see there; an idle one
+
   void begin_lease();     // forgets the last answer
   bool reusable() const;  // the answer ended cleanly and the upstream keeps the connection
 

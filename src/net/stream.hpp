@@ -63,7 +63,10 @@ class Stream final : Watch {
   const TlsSession& tls() const { return tls_; }
 
   bool broken() const { return broken_ || closed_; }  // nobody can be at the other end any more
-  bool quiet();  // an idle connection that is neither closed nor has unexpected data
+  // A connection, idle `since`, that is neither closed nor has unexpected data: quiet() as far as the loop
+  // has heard, is_still() as far as can be known now.
+  bool quiet() const { return !broken() && !hung_up_; }
+  bool is_still(MonoTime since, MonoTime now);
   void shutdown_write();
   void close();           // wakes reader and writer; the descriptor goes with the object
   void close_now();       // close() that resumes them before it returns
@@ -93,6 +96,7 @@ class Stream final : Watch {
   IoResult try_write(std::span<std::string_view> pieces);
   IoResult try_write_tls(std::span<std::string_view> pieces);
   IoResult failed();
+  bool ask_whether_still();
 
   Worker& worker_;
   int fd_;

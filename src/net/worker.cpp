@@ -20,6 +20,10 @@ constexpr auto deferred_at_most = std::chrono::microseconds(250);
 // Further than any round takes.
 constexpr auto far_off = std::chrono::seconds(5);
 
+// How long what a look has shown counts as known. The end of a connection takes as long to come here from
+// another machine, so who must know that one is open is hardly worse off than if he had asked just now.
+constexpr auto look_lasts = std::chrono::microseconds(100);
+
 struct Job : Completion {
   explicit Job(std::function<void()> what) : work(std::move(what)) {
     run = [](Completion* self) {
@@ -94,20 +98,30 @@ void Worker::Loop::defer(Deferred& what) {
   deferred.add(what);
 }
 
+void Worker::Loop::Chain::add(Completion* chain) {
+  *end = chain;
+  while (*end) end = &(*end)->next;
+}
+
+Completion* Worker::Loop::Chain::take() {
+  end = &first;
+  return std::exchange(first, nullptr);
+}
+
+void Worker::Loop::leave(Completion& completion, Leaving what) {
+  completion.next = nullptr;
+  (what == Leaving::request ? requests_ : answers_).add(&completion);
+}
+
 void Worker::Loop::push(Completion* first) {
-  if (on_own_thread()) return push_own(first);
+  // Nobody to wake, and nothing that another thread touches: it looks before it sleeps.
+  if (on_own_thread()) return own_.add(first);
   Completion* const last = first;  // of the reversed chain
   Completion* const head = reverse(first);
   Completion* old = posted_.load(std::memory_order_relaxed);
   do last->next = old;
   while (!posted_.compare_exchange_weak(old, head, std::memory_order_release, std::memory_order_relaxed));
   if (!old) wake();  // whoever fills an empty mailbox wakes the worker
-}
-
-// Nobody to wake, and nothing that another thread touches: it looks before it sleeps.
-void Worker::Loop::push_own(Completion* first) {
-  *own_end_ = first;
-  while (*own_end_) own_end_ = &(*own_end_)->next;
 }
 
 void Worker::Loop::wake() const {
@@ -128,8 +142,7 @@ void Worker::Loop::run_all(Completion* next) {
 // What they post is for the next round. One's own first: whoever hears from this thread that it has posted,
 // and posts then, comes behind it.
 void Worker::Loop::run_posted() {
-  Completion* const own = std::exchange(own_, nullptr);
-  own_end_ = &own_;
+  Completion* const own = own_.take();
   Completion* const others = posted_.load(std::memory_order_relaxed)
                                  ? posted_.exchange(nullptr, std::memory_order_acquire)
                                  : nullptr;
@@ -137,17 +150,46 @@ void Worker::Loop::run_posted() {
   run_all(reverse(others));
 }
 
-void Worker::Loop::dispatch(int count) {
-  fetched_ = count;
-  for (told_ = 0; told_ < fetched_;) {
+// What an answer makes somebody ask is for the next round.
+void Worker::Loop::run_leaving() {
+  while (!requests_.empty()) run_all(requests_.take());
+  run_all(answers_.take());
+}
+
+// Behind what was fetched already. False: there was no room for all.
+bool Worker::Loop::fetch(int timeout_ms) {
+  const int room = static_cast<int>(events_.size()) - fetched_;
+  if (room == 0) return false;
+  epoll_event* const begin = events_.data() + fetched_;
+  const int count = epoll_wait(epoll_, begin, room, timeout_ms);
+  ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
+  for (epoll_event* event = begin; event < begin + count; ++event)
+    if (event->data.ptr) static_cast<Watch*>(event->data.ptr)->has_news = true;
+  fetched_ += std::max(count, 0);
+  return count >= 0 && count < room;
+}
+
+bool Worker::Loop::has_seen_all(MonoTime since, MonoTime now) {
+  if (seen_all_at_ > since && now - seen_all_at_ < look_lasts) return true;
+  if (!fetch(0)) return false;
+  seen_all_at_ = now;
+  return true;
+}
+
+void Worker::Loop::dispatch() {
+  while (told_ < fetched_) {
     const epoll_event& event = events_[static_cast<std::size_t>(told_++)];
-    if (event.data.ptr) static_cast<Watch*>(event.data.ptr)->on_event(event.events);
+    Watch* const watch = static_cast<Watch*>(event.data.ptr);
+    if (!watch) continue;
+    watch->has_news = false;
+    watch->on_event(event.events);
   }
   told_ = fetched_ = 0;
 }
 
 int Worker::Loop::timeout_ms() const {
-  if (!deferred.empty() || own_ || posted_.load(std::memory_order_acquire)) return 0;
+  const bool has_work = fetched_ != 0 || !deferred.empty() || !own_.empty() || !requests_.empty();
+  if (has_work || posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
   // The round may have been long: what became due meanwhile must not wait for it once more. Unless that is
@@ -162,13 +204,15 @@ void Worker::Loop::run() {
   owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   looked_at_ = Worker::now();
   while (!stopping.load(std::memory_order_acquire)) {
-    const int count = epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms());
-    ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
+    const bool is_all = fetch(timeout_ms());
     looked_at_ = Worker::now();
-    const bool is_quiet = count <= 0 && !own_ && !posted_.load(std::memory_order_relaxed);
-    dispatch(std::max(count, 0));
+    if (is_all) seen_all_at_ = looked_at_;
+    const bool is_quiet =
+        fetched_ == 0 && own_.empty() && requests_.empty() && !posted_.load(std::memory_order_relaxed);
+    dispatch();
     timers.fire(looked_at_);
     run_posted();
+    run_leaving();
     if (is_quiet || looked_at_ - deferred_since_ >= deferred_at_most) deferred.run();
   }
   deferred.run();
@@ -185,6 +229,10 @@ void Worker::post(Completion* first) {
 }
 void Worker::arm(Timer& timer, MonoTime at) { loop_->timers.arm(timer, at); }
 void Worker::cancel(Timer& timer) { loop_->timers.cancel(timer); }
+bool Worker::at_round_end(Completion& completion, Leaving what) {
+  loop_->leave(completion, what);
+  return true;
+}
 bool Worker::can_defer() const { return loop_->on_own_thread(); }
 void Worker::defer(Deferred& deferred) { loop_->defer(deferred); }
 void Worker::undefer(Deferred& deferred) { loop_->deferred.remove(deferred); }

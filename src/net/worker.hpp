@@ -23,6 +23,7 @@ class Worker final : public Executor {
   void post(Completion* first) override;
   void arm(Timer& timer, MonoTime at) override;
   void cancel(Timer& timer) override;
+  bool at_round_end(Completion& completion, Leaving what) override;
   bool can_defer() const override;
   void defer(Deferred& deferred) override;
   void undefer(Deferred& deferred) override;

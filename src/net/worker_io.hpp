@@ -26,8 +26,11 @@ struct Worker::Loop {
   void forget(Watch& watch);
   // For those who do not live on this thread; its own thread only.
   bool watch(int fd, FileWatch& watch);
-  bool has_news() const { return told_ < fetched_; }  // which somebody has not been told yet
+  // Whether all that had come until a moment ago, and after `since`, is known: who has no news then has none.
+  // Looks if need be; false if there was more than one look could take.
+  bool has_seen_all(MonoTime since, MonoTime now);
 
+  void leave(Completion& completion, Leaving what);
   void defer(Deferred& what);
   void push(Completion* first);
   void wake() const;
@@ -40,10 +43,21 @@ struct Worker::Loop {
   std::atomic<bool> stopping = false;
 
  private:
-  void push_own(Completion* first);
+  // Completions of this thread, oldest first.
+  struct Chain {
+    void add(Completion* chain);
+    Completion* take();
+    bool empty() const { return !first; }
+
+    Completion* first = nullptr;
+    Completion** end = &first;
+  };
+
   static void run_all(Completion* next);
+  bool fetch(int timeout_ms);
+  void dispatch();
   void run_posted();
-  void dispatch(int count);
+  void run_leaving();
   void end_file_events();
   int timeout_ms() const;
 
@@ -51,13 +65,15 @@ struct Worker::Loop {
   int wake_ = -1;
   MonoTime deferred_since_{};                  // of what was deferred first
   std::atomic<Completion*> posted_ = nullptr;  // by other threads, newest first
-  Completion* own_ = nullptr;                  // by this one, oldest first
-  Completion** own_end_ = &own_;
+  Chain own_;                                  // by this one
+  Chain requests_;                             // which wait for the end of the round
+  Chain answers_;                              // they too, behind those
   std::atomic<std::thread::id> owner_{};
   std::vector<std::shared_ptr<FileEvents>> file_events_;
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;
   int told_ = 0;  // of those fetched
+  MonoTime seen_all_at_{};
 };
 
 }  // namespace onceward::net

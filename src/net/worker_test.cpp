@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/await.hpp"
-#include "net/pass_end.hpp"
 #include "net/stream.hpp"
 #include "net/testing.hpp"
 #include "net/wait_list.hpp"
@@ -167,7 +166,7 @@ Task<> hear_then_go_on(Stream& stream, std::string name, std::vector<std::string
                        std::promise<void>& both_done) {
   co_await stream.readable(MonoTime::max());
   seen.push_back(name + " hears");
-  co_await PassEnd(stream.worker());
+  co_await RoundEnd(stream.worker(), Leaving::answer);
   seen.push_back(name + " goes on");
   if (seen.size() == 4) both_done.set_value();
 }
@@ -196,10 +195,115 @@ TEST(Worker, LetsAllHearWhatItFoundBeforeTheFirstGoesOn) {
     second.reset();
   });
   for (const int fd : {one[1], other[1]}) ::close(fd);
-  // Nobody was left to wait for when the second had heard.
-  const std::vector<std::string> in_order = {"the first hears", "the second hears", "the second goes on",
-                                             "the first goes on"};
+  const std::vector<std::string> in_order = {"the first hears", "the second hears", "the first goes on",
+                                             "the second goes on"};
   EXPECT_EQ(seen, in_order);
+}
+
+Task<> say(Worker& worker, Leaving what, std::string name, std::vector<std::string>& said) {
+  co_await RoundEnd(worker, what);
+  said.push_back(std::move(name));
+}
+
+TEST(Worker, LetsRequestsLeaveBeforeAnswers) {
+  WorkerThread worker;
+  std::vector<std::string> said;
+  worker.run([&] {
+    spawn(say(*worker, Leaving::answer, "an answer", said));
+    spawn(say(*worker, Leaving::request, "a request", said));
+    spawn(say(*worker, Leaving::answer, "another answer", said));
+    (*worker).call([&] { said.emplace_back("the next round"); });
+  });
+  worker.run([] {});
+  EXPECT_EQ(said, (std::vector<std::string>{"a request", "an answer", "another answer", "the next round"}));
+}
+
+class PairOfStreams {
+ public:
+  explicit PairOfStreams(WorkerThread& worker) : worker_(worker) {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends_.data()), 0);
+    worker_.run([&] { here = std::make_unique<Stream>(*worker_, ends_[0]); });
+    worker_.run([] {});  // the loop has looked: it was told that there is room to write
+  }
+  ~PairOfStreams() {
+    worker_.run([&] { here.reset(); });
+    close_peer();
+  }
+  void say() { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+  void close_peer() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+
+  std::unique_ptr<Stream> here;
+
+ private:
+  WorkerThread& worker_;
+  std::array<int, 2> ends_{};
+};
+
+// What was seen long ago is not what is.
+constexpr MonoTime long_ago{};
+MonoTime in_seconds(int count) { return Worker::now() + std::chrono::seconds(count); }
+
+TEST(Worker, LooksAnewToKnowWhetherAConnectionIsStill) {
+  WorkerThread worker;
+  for (const bool closes : {true, false}) {
+    PairOfStreams pair(worker), other(worker);
+    worker.run([&] {
+      EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(1)));
+      other.say();
+      EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(2)));
+      if (closes)
+        pair.close_peer();
+      else
+        pair.say();
+      EXPECT_FALSE(pair.here->is_still(long_ago, in_seconds(3)));
+      EXPECT_TRUE(other.here->quiet());
+      EXPECT_FALSE(other.here->is_still(long_ago, in_seconds(4)));
+    });
+  }
+}
+
+TEST(Worker, DoesNotTakeALookForAnAnswerThatWasBeforeTheConnectionWasIdle) {
+  WorkerThread worker;
+  PairOfStreams pair(worker);
+  worker.run([&] {
+    const MonoTime now = Worker::now();
+    EXPECT_TRUE(pair.here->is_still(long_ago, now));
+    pair.close_peer();
+    EXPECT_FALSE(pair.here->is_still(now, now));
+  });
+}
+
+TEST(Worker, AsksTheConnectionItselfWhenALookCannotTakeAllThatHasCome) {
+  WorkerThread worker;
+  std::vector<std::unique_ptr<PairOfStreams>> others;
+  for (int i = 0; i < 200; ++i) others.push_back(std::make_unique<PairOfStreams>(worker));
+  PairOfStreams pair(worker);
+  worker.run([&] {
+    for (auto& other : others) other->say();
+    EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(1)));
+    pair.close_peer();
+    EXPECT_FALSE(pair.here->is_still(long_ago, in_seconds(2)));
+  });
+}
+
+TEST(Worker, TellsWhatALookHasFoundInItsOrder) {
+  WorkerThread worker;
+  PairOfStreams first(worker), second(worker), idle(worker);
+  std::vector<std::string> seen;
+  std::promise<void> both_done;
+  worker.run([&] {
+    spawn(hear_then_go_on(*first.here, "the first", seen, both_done));
+    spawn(hear_then_go_on(*second.here, "the second", seen, both_done));
+    first.say();
+    EXPECT_TRUE(idle.here->is_still(long_ago, in_seconds(1)));
+    second.say();
+    EXPECT_TRUE(idle.here->is_still(long_ago, in_seconds(2)));
+    EXPECT_TRUE(seen.empty());
+  });
+  both_done.get_future().get();
+  EXPECT_EQ(seen.front(), "the first hears");
 }
 
 struct Noted : Deferred {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/assert.hpp"
+#include "base/await.hpp"
 #include "core/key.hpp"
 #include "core/probe_target.hpp"
 #include "core/request_marks.hpp"
@@ -285,13 +286,11 @@ Task<> Proxy::guard(Call& call, std::optional<std::string> key) {
   const ForwardedHead head(call, context_.random, context_.store.serves_transactions());
   work->head = &head;
   work->client = &exchange;
-  // Not between claim and sending: an idle connection is looked at right before it is used.
-  co_await exchange.after_others();
   Outcome outcome = co_await context_.engine.run(worker_, std::move(command), work);
   work->client = nullptr;
   work->head = nullptr;
   call.upstream_took = work->took();
-  co_await exchange.after_others();
+  co_await RoundEnd(worker_, Leaving::answer);
   co_await answer(call, outcome, work.get());
 }
 

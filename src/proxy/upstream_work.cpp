@@ -24,7 +24,7 @@ UpstreamWork::UpstreamWork(std::shared_ptr<http::Upstream> upstream, std::shared
       metrics_(metrics) {}
 
 bool UpstreamWork::ready() {
-  if (!lease_) lease_ = upstream_->checkout_idle();
+  if (!lease_) lease_ = upstream_->reserve_idle();
   return static_cast<bool>(lease_);
 }
 
@@ -48,6 +48,8 @@ Task<Effect> UpstreamWork::execute(Grant grant) {
   const MonoTime deadline = began_ + upstream_->options().timeout;
   if (fails_at(Failpoint::send_before))
     return send_and_receive(Task<Sent>::ready(Sent::nothing_left), deadline);
+  if (lease_.reused() && !lease_.is_still(began_))
+    return send_and_receive(Task<Sent>::ready(Sent::nothing_left), deadline);
   Task<Sent> sending = lease_.send(*text_, request_.body, deadline);
   if (sending.now() != Sent::ok) return send_and_receive(std::move(sending), deadline);
   if (fails_at(Failpoint::send_after)) return send_and_receive(Task<Sent>::ready(Sent::maybe_sent), deadline);
@@ -63,7 +65,7 @@ Task<Effect> UpstreamWork::send_nothing() {
 Task<Effect> UpstreamWork::send_and_receive(Task<Sent> sending, MonoTime deadline) {
   Sent sent = co_await sending;
   if (sent == Sent::nothing_left && lease_.reused()) {
-    // An idle connection that turned out to be closed before the kernel took a byte: provably unsent.
+    // An idle connection that turned out to be closed before the kernel was given a byte, or took one.
     const Result<Done> again = co_await prepare();
     if (!again) co_return over(NotSent{again.error().message});
     sent = co_await lease_.send(*text_, request_.body, deadline);

@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -52,6 +53,19 @@ def test_a_plan_that_makes_no_sense_stops_the_start(serve, plan, complaint):
 def test_the_upstream_has_its_time_however_long_the_worker_was_busy_before(serve, upstream, key):
     proxy = serve("memory", to={"url": upstream.url, "timeout": "2s"}, env=arm("claim.after:sleep=2500"))
     expect.first_answer(proxy.post(key=key))
+
+
+@needs_failpoints
+@STORES
+def test_a_connection_that_the_upstream_closes_while_the_store_thinks_is_not_used(serve, own_upstream, key, store):
+    proxy = serve(store, to=own_upstream, workers=1, env=arm("claim.before:sleep=1500@2"))
+    expect.first_answer(proxy.post(key=key + "-warm"))
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(proxy.post, key=key)
+        eventually(lambda: was_passed(proxy, "claim.before"))
+        own_upstream.close_connections()
+        expect.first_answer(second.result())
+    assert own_upstream.effects(key) == 1
 
 
 # -- before the claim ----------------------------------------------------------------------------------

@@ -52,6 +52,11 @@ class VirtualExecutor final : public Executor {
   void post(Completion* first) override {
     for (; first; first = first->next) ready_.push_back(first);
   }
+  bool at_round_end(Completion& completion, Leaving) override {
+    completion.next = nullptr;
+    post(&completion);
+    return true;
+  }
   void arm(Timer& timer, MonoTime at) override {
     cancel(timer);
     timer.at = at;
