@@ -1,5 +1,9 @@
 #include "core/json_string.hpp"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -25,6 +29,19 @@ constexpr Word special_bytes(Word word) {
 constexpr bool is_special(unsigned char c) { return c < 0x20 || c == '"' || c == '\\' || c >= 0x80; }
 
 const char* skip_plain(const char* at, const char* end) {
+#ifdef __SSE2__
+  const __m128i last_control = _mm_set1_epi8(0x1f);
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  for (; end - at >= 16; at += 16) {
+    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(block, last_control), block);
+    const __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+    // The block's own high bits mark what is not ASCII.
+    const int hits = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(control, mark), block));
+    if (hits != 0) return at + std::countr_zero(static_cast<unsigned>(hits));
+  }
+#endif
   if constexpr (std::endian::native == std::endian::little) {
     for (; end - at >= 8; at += 8) {
       Word word;

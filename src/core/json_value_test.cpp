@@ -42,6 +42,24 @@ TEST(JsonValueAt, GivesStringsUnescapedAndNumbersAsCanonicalText) {
   }
 }
 
+// Strings are searched in blocks: each byte must be seen in each place of one, and behind the last.
+TEST(JsonValueAt, SeesEachByteWhereverItStands) {
+  for (std::size_t length = 1; length <= 40; ++length) {
+    for (std::size_t place = 0; place < length; ++place) {
+      for (int byte = 0; byte <= 0xff; ++byte) {
+        std::string text(length, 'x');
+        text[place] = static_cast<char>(byte);
+        const auto value = json_value_at('"' + text + '"', "");
+        // A quote ends the string before its time, and what follows is no JSON; a backslash escapes no x, or
+        // the end.
+        const bool is_plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+        ASSERT_EQ(value.has_value(), is_plain) << length << " bytes, " << byte << " at " << place;
+        if (value) ASSERT_EQ(*value, text);
+      }
+    }
+  }
+}
+
 TEST(JsonValueAt, SaysWhyThereIsNone) {
   struct Failure {
     std::string_view body;

@@ -58,10 +58,13 @@ void BodyDecoder::reset(Body body) {
 }
 
 void BodyDecoder::skip(std::uint64_t bytes) {
-  ONCEWARD_ASSERT(state_ == State::length);
-  ONCEWARD_ASSERT(bytes <= left_);
+  ONCEWARD_ASSERT(bytes <= data_left());
+  take(bytes);
+}
+
+void BodyDecoder::take(std::uint64_t bytes) {
   left_ -= bytes;
-  if (left_ == 0) state_ = State::end;
+  if (left_ == 0) state_ = state_ == State::length ? State::end : State::chunk_end;
 }
 
 BodyDecoder::Step BodyDecoder::fail() {
@@ -107,8 +110,7 @@ BodyDecoder::Step BodyDecoder::next(std::string_view input) {
 BodyDecoder::Step BodyDecoder::take_data(std::string_view rest) {
   if (rest.empty()) return {Status::need_more, {}, 0};
   const std::string_view data = rest.substr(0, std::min<std::uint64_t>(left_, rest.size()));
-  left_ -= data.size();
-  if (left_ == 0) state_ = state_ == State::length ? State::end : State::chunk_end;
+  take(data.size());
   return {Status::piece, data, data.size()};
 }
 

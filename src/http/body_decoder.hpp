@@ -26,7 +26,11 @@ class BodyDecoder {
   bool end_of_stream() const { return state_ == State::until_close || state_ == State::end; }
   bool ended() const { return state_ == State::end; }
   std::uint64_t length_left() const { return state_ == State::length ? left_ : 0; }
-  // Bytes of a length body that were read around the decoder.
+  // How much of what comes next is data and nothing else, as far as is known already.
+  std::uint64_t data_left() const {
+    return state_ == State::length || state_ == State::chunk_data ? left_ : 0;
+  }
+  // Data that was read around the decoder.
   void skip(std::uint64_t bytes);
 
  private:
@@ -40,6 +44,7 @@ class BodyDecoder {
     trailer,
     bad
   };
+  void take(std::uint64_t data_bytes);
   Step take_data(std::string_view rest);
   Step take_chunk_end(std::string_view rest);
   Step take_chunk_size(std::string_view rest);

@@ -37,18 +37,21 @@ Task<BodyStatus> Connection::send_continue() {
   co_return co_await send(continue_answer) ? BodyStatus::piece : BodyStatus::closed;
 }
 
-// More input behind what is unread. `piece` means that there is some.
+// More input behind what is unread, or a long piece instead. `piece` means that there is some.
 Task<BodyStatus> Connection::fill(MonoTime deadline) {
   if (continue_due_ && co_await send_continue() != BodyStatus::piece) co_return BodyStatus::closed;
-  const net::IoResult result = co_await stream_.read_some(in_.room(fill_room), deadline);
+  const bool is_long = LongPiece::is_next(in_, decoder_);
+  const net::IoResult result = is_long ? co_await long_piece_.read(stream_, decoder_, deadline)
+                                       : co_await stream_.read_some(in_.room(fill_room), deadline);
   if (result.status != net::IoStatus::ok) co_return to_body_status(result.status);
-  in_.filled(result.bytes);
+  if (!is_long) in_.filled(result.bytes);
   co_return BodyStatus::piece;
 }
 
 // What is here already of the body, or how it ended; nothing: more must come.
 std::optional<BodyPiece> Connection::next_piece() {
   in_.consume(std::exchange(piece_bytes_, 0));
+  long_piece_.drop();
   const BodyDecoder::Step step = decoder_.next(in_.unread());
   using Status = BodyDecoder::Step::Status;
   switch (step.status) {
@@ -77,6 +80,7 @@ Task<BodyPiece> Connection::wait_for_piece() {
   while (true) {
     const BodyStatus filled = co_await fill(deadline);
     if (filled != BodyStatus::piece) co_return BodyPiece{reading_stopped_ ? filled : fail_body(filled), {}};
+    if (!long_piece_.view().empty()) co_return BodyPiece{BodyStatus::piece, long_piece_.view()};
     if (const std::optional<BodyPiece> piece = next_piece()) co_return *piece;
   }
 }

@@ -130,6 +130,7 @@ Task<Connection::Progress> Connection::end_request() {
                      !stream_.broken() && !server_.draining;
   if (!usual) return end_unusual_request();
   in_.consume(std::exchange(piece_bytes_, 0));
+  long_piece_.drop();
   in_.unpin();
   return Task<Progress>::ready(Progress::next);
 }
@@ -141,6 +142,7 @@ Task<Connection::Progress> Connection::end_unusual_request() {
   if (answer_ == Answer::streaming) abort();
   if (answer_ == Answer::cut || stream_.broken()) co_return Progress::stop;
   in_.consume(std::exchange(piece_bytes_, 0));
+  long_piece_.drop();
   // Who drains the server need not wait for the rest of a body that has its answer.
   const bool goes_on = keep_alive_ && (decoder_.ended() || !server_.draining);
   idle_ = true;

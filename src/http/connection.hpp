@@ -12,6 +12,7 @@
 #include "http/body_decoder.hpp"
 #include "http/buffer.hpp"
 #include "http/exchange.hpp"
+#include "http/long_piece.hpp"
 #include "http/server.hpp"
 #include "net/stream.hpp"
 
@@ -106,6 +107,7 @@ class Connection {
   net::Stream stream_;
   PeerInfo peer_;
   Buffer in_;
+  LongPiece long_piece_;
   RequestHead head_;
   BodyDecoder decoder_;
   std::string out_;

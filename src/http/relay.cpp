@@ -107,7 +107,11 @@ Task<Sent> Relay::send_request(MonoTime deadline) {
 }
 
 Task<Sent> Relay::send_and_upload() {
-  const Sent sent = co_await lease_.send(*head_, {}, soon());
+  // What is here of it goes out with the head.
+  const bool has_begun = exchange_.request().body.kind == Body::Kind::length && !exchange_.buffered().empty();
+  const std::string_view begun =
+      has_begun ? exchange_.read_body_some().now().value().data : std::string_view{};
+  const Sent sent = co_await lease_.send(*head_, begun, soon());
   if (sent != Sent::ok) co_return sent;
   // Before the upload begins, because from then on the client's side is written by the answer only.
   if (exchange_.request().expect_continue) co_await exchange_.informational(100, {});

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <atomic>
+#include <charconv>
+#include <optional>
+#include <random>
 #include <string>
+#include <thread>
 
 #include "http/testing.hpp"
 
@@ -214,6 +219,77 @@ TEST_F(RelayTest, LargeBodiesPassInFlatMemory) {
   rusage after{};
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 48 * 1024) << "KiB more than before";
+}
+
+std::string some_text(std::size_t bytes, std::uint32_t seed) {
+  std::minstd_rand random(seed);
+  std::string text(bytes, ' ');
+  for (char& c : text) c = static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+// In chunks that are smaller and larger than any block that is read into.
+std::string in_chunks(std::string_view body) {
+  constexpr std::size_t sizes[] = {1, 70'000, 16'384, 3, 20'000, 140'000};
+  std::string text;
+  for (std::size_t i = 0; !body.empty(); ++i) {
+    const std::string_view chunk = body.substr(0, sizes[i % std::size(sizes)]);
+    std::array<char, 16> size{};
+    text.append(size.data(), std::to_chars(size.begin(), size.end(), chunk.size(), 16).ptr);
+    text.append("\r\n").append(chunk).append("\r\n");
+    body.remove_prefix(chunk.size());
+  }
+  return text + "0\r\n\r\n";
+}
+
+std::string read_chunks(Raw& from) {
+  std::string body;
+  for (;;) {
+    const std::size_t size = std::stoul(from.read_until("\r\n"), nullptr, 16);
+    body += from.read_bytes(size);
+    if (from.read_bytes(2) != "\r\n") return "not chunked";
+    if (size == 0) return body;
+  }
+}
+
+void send_in_pieces(Raw& to, std::string_view text, std::uint32_t seed) {
+  std::minstd_rand random(seed);
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, 1 + random() % 100'000);
+    to.send(piece);
+    text.remove_prefix(piece.size());
+  }
+}
+
+TEST_F(RelayTest, LongBodiesArriveWholeHoweverTheyAreFramedAndCut) {
+  start();
+  Raw client = server->connect();
+  std::optional<Raw> peer;
+  for (std::uint32_t round = 0; round < 40; ++round) {
+    SCOPED_TRACE(round);
+    const bool chunked = round % 2 == 1;
+    const std::string sent = some_text(round * 9'001, round);
+    const std::string answered = some_text(400'000 - round * 9'001, round + 100);
+    const auto message = [chunked](const std::string& first_line, const std::string& body) {
+      const std::string head = first_line + "\r\nHost: h\r\n";
+      if (chunked) return head + "Transfer-Encoding: chunked\r\n\r\n" + in_chunks(body);
+      return head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    };
+    // With the next request right behind: none of it may be taken for the body.
+    const std::string next = "GET /next HTTP/1.1\r\nHost: h\r\n\r\n";
+    const std::string text = message("POST / HTTP/1.1", sent) + next;
+    std::jthread sending([&] { send_in_pieces(client, text, round); });
+    if (!peer) peer.emplace(listener.accept());
+    peer->read_until("\r\n\r\n");
+    EXPECT_TRUE((chunked ? read_chunks(*peer) : peer->read_bytes(sent.size())) == sent);
+    std::jthread answering([&] { send_in_pieces(*peer, message("HTTP/1.1 200 OK", answered), round); });
+    client.read_until("\r\n\r\n");
+    EXPECT_TRUE((chunked ? read_chunks(client) : client.read_bytes(answered.size())) == answered);
+    answering.join();
+    EXPECT_TRUE(peer->read_until("\r\n\r\n").starts_with("GET /next "));
+    peer->send("HTTP/1.1 204 No Content\r\n\r\n");
+    EXPECT_EQ(status_of(client.read_until("\r\n\r\n")), "204");
+  }
 }
 
 TEST_F(RelayTest, UpgradesBecomeATunnel) {

@@ -43,6 +43,7 @@ void UpstreamPool::give_back(Socket socket) {
   if (!closed && socket->reusable()) {
     socket->in.unpin();
     socket->in.drop();
+    socket->long_piece.drop();
     socket->idle_since = net::Worker::recently();
     idle.push_back(std::move(socket));
     if (!reaper.armed()) worker.arm(reaper, net::Worker::recently() + options.idle_timeout);

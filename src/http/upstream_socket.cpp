@@ -87,6 +87,7 @@ HeadStatus UpstreamSocket::take_head(std::size_t end, std::string_view method) {
 // What is here already of the body, or how it ended; nothing: more must come.
 std::optional<BodyPiece> UpstreamSocket::next_piece() {
   in.consume(std::exchange(piece_bytes, 0));
+  long_piece.drop();
   const BodyDecoder::Step step = decoder.next(in.unread());
   using Status = BodyDecoder::Step::Status;
   switch (step.status) {
@@ -114,7 +115,9 @@ Task<BodyPiece> UpstreamSocket::read_body_some(MonoTime deadline) {
 
 Task<BodyPiece> UpstreamSocket::wait_for_piece(MonoTime deadline) {
   while (true) {
-    const net::IoResult result = co_await stream.read_some(in.room(fill_room), deadline);
+    const bool is_long = LongPiece::is_next(in, decoder);
+    const net::IoResult result = is_long ? co_await long_piece.read(stream, decoder, deadline)
+                                         : co_await stream.read_some(in.room(fill_room), deadline);
     if (result.status == net::IoStatus::timeout) co_return BodyPiece{BodyStatus::timeout, {}};
     // Only an orderly end can end a body that is delimited by the connection; a reset cuts it.
     if (result.status == net::IoStatus::end && decoder.end_of_stream()) {
@@ -123,8 +126,12 @@ Task<BodyPiece> UpstreamSocket::wait_for_piece(MonoTime deadline) {
       co_return BodyPiece{BodyStatus::end, {}};
     }
     if (result.status != net::IoStatus::ok) co_return BodyPiece{BodyStatus::closed, {}};
-    in.filled(result.bytes);
     bytes_seen += result.bytes;
+    if (is_long) {
+      ended = decoder.ended();
+      co_return BodyPiece{BodyStatus::piece, long_piece.view()};
+    }
+    in.filled(result.bytes);
     if (const std::optional<BodyPiece> piece = next_piece()) co_return *piece;
   }
 }

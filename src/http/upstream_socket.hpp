@@ -9,6 +9,7 @@
 
 #include "http/body_decoder.hpp"
 #include "http/buffer.hpp"
+#include "http/long_piece.hpp"
 #include "http/upstream.hpp"
 #include "net/stream.hpp"
 
@@ -40,6 +41,7 @@ struct UpstreamSocket {
 
   net::Stream stream;
   Buffer in;
+  LongPiece long_piece;
   ResponseHead head;
   BodyDecoder decoder;
   std::size_t header_bytes;
