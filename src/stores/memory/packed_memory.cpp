@@ -2,75 +2,28 @@
 
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <new>
-#include <utility>
 
 #include "stores/memory/pages.hpp"
 
 namespace onceward::memory {
 namespace {
 
-constexpr std::size_t small_chunk = std::size_t{256} << 10;  // a store with few records stays small
+constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 constexpr std::size_t cache_line = 64;
 
 }  // namespace
 
 PackedMemory::~PackedMemory() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  wake_.notify_one();
-  if (maker_.joinable()) maker_.join();
-  if (spare_) ::munmap(spare_, huge_page);
-  for (const Chunk& chunk : chunks_) ::munmap(chunk.data, chunk.bytes);
+  for (char* chunk : chunks_) ::munmap(chunk, chunk_bytes);
 }
 
 void PackedMemory::add_chunk() {
-  const bool is_first = chunks_.empty();
   chunks_.reserve(chunks_.size() + 1);
-  Chunk chunk{nullptr, huge_page};
-  if (is_first) {
-    chunk = {map_pages(small_chunk), small_chunk};
-  } else {
-    chunk.data = spare_ ? std::exchange(spare_, nullptr) : map_pages(huge_page);
-  }
-  chunks_.push_back(chunk);
-  next_ = chunk.data;
-  left_ = chunk.bytes;
-  if (!is_first) ask_for_spare();
-}
-
-void PackedMemory::ask_for_spare() {
-  spare_wanted_ = true;
-  if (maker_.joinable()) return wake_.notify_one();
-  try {
-    maker_ = std::thread([this] { make_spares(); });
-  } catch (const std::exception&) {
-    // No thread, or no memory for one: each chunk is then made when it is needed.
-  }
-}
-
-void PackedMemory::make_spares() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return closing_ || (spare_wanted_ && !spare_); });
-    if (closing_) return;
-    spare_wanted_ = false;
-    lock.unlock();
-    char* made = nullptr;
-    try {
-      made = map_pages(huge_page);
-      fault_in(made);
-    } catch (const std::bad_alloc&) {
-      // Who needs the chunk will be told.
-    }
-    lock.lock();
-    spare_ = made;
-  }
+  next_ = map_small_pages(chunk_bytes);
+  left_ = chunk_bytes;
+  chunks_.push_back(next_);
 }
 
 char* PackedMemory::take(std::size_t bytes) {

@@ -1,15 +1,11 @@
-// PackedMemory: room for many small blocks of bytes that live long. Blocks lie side by side in chunks of
-// one huge page each, because a page fault costs as much as everything else that is done for a record,
-// and are reused by size once they are given back; chunks are kept. The next chunk is made ready on a thread
-// of its own: where the host must find the memory first, a huge page takes it ten milliseconds. Any thread.
+// PackedMemory: room for many small blocks of bytes that live long. Blocks lie side by side in large chunks,
+// so that one page fault serves many of them, and are reused by size once they are given back; chunks are
+// kept. Any thread.
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace onceward::memory {
@@ -33,25 +29,14 @@ class PackedMemory {
   struct Free {
     Free* next;
   };
-  struct Chunk {
-    char* data;
-    std::size_t bytes;
-  };
 
   void add_chunk();
-  void ask_for_spare();
-  void make_spares();
 
   std::mutex mutex_;
   std::array<Free*, largest / step + 1> free_{};
-  std::vector<Chunk> chunks_;
+  std::vector<char*> chunks_;
   char* next_ = nullptr;
   std::size_t left_ = 0;
-  char* spare_ = nullptr;  // the next chunk
-  bool spare_wanted_ = false;
-  bool closing_ = false;
-  std::condition_variable wake_;
-  std::thread maker_;
 };
 
 }  // namespace onceward::memory

@@ -28,9 +28,10 @@ char* map_pages(std::size_t bytes) {
   return aligned;
 }
 
-void fault_in(char* page) {
-  if (::madvise(page, huge_page, MADV_POPULATE_WRITE) == 0) return;
-  for (std::size_t at = 0; at < huge_page; at += 4096) *static_cast<volatile char*>(page + at) = 0;
+char* map_small_pages(std::size_t bytes) {
+  char* mapped = map(bytes);
+  ::madvise(mapped, bytes, MADV_NOHUGEPAGE);  // a wish, too
+  return mapped;
 }
 
 }  // namespace onceward::memory

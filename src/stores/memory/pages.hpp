@@ -1,4 +1,4 @@
-// Memory from the system, in huge pages where it is large enough for them.
+// Memory from the system: the table's in huge pages, the records' in small ones.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,13 @@ namespace onceward::memory {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-// Zeroed. From a huge page on it is aligned to one; throws std::bad_alloc.
+// Zeroed, for what is looked at all over the place. From a huge page on it is aligned to one. Throws
+// std::bad_alloc, as the other does.
 char* map_pages(std::size_t bytes);
 
-// So that the first write to the huge page finds it there.
-void fault_in(char* page);
+// Zeroed, for what is filled from its beginning on: each small page is got when it is first written to. A huge
+// one keeps a processor busy for milliseconds where the host of a virtual machine must find it first, and
+// requests wait.
+char* map_small_pages(std::size_t bytes);
 
 }  // namespace onceward::memory
