@@ -91,7 +91,7 @@ Task<> Engine::Execution::lead() {
   const Record& record = flight_.record();
   Effect effect = co_await work_->execute(
       {record.operation_id, record.epoch, hold_until_, record.owner,
-       std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at), now});
+       std::chrono::duration_cast<Duration>(record.claimed_at - record.created_at), now, &keeper_});
   Answer* const answer = std::get_if<Answer>(&effect);
   if (!answer || answer->outcome != OutcomeClass::replay) co_return co_await ended(std::move(effect), {});
   const State as = answer->response->status < 400 ? State::succeeded : State::failed;

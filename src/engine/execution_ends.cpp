@@ -27,6 +27,7 @@ Task<> Engine::Execution::ended(Effect effect, std::optional<Result<Record>> tri
   if (Answer* answer = std::get_if<Answer>(&effect)) {
     co_await answered(std::move(record), std::move(*answer), std::move(tried));
   } else if (NotSent* nothing = std::get_if<NotSent>(&effect)) {
+    if (!keeper_.is_held()) co_return co_await lease_lost();
     co_await not_sent(std::move(record), std::move(*nothing));
   } else {
     co_await no_answer(std::move(record), std::get<NoAnswer>(effect));
@@ -63,15 +64,17 @@ Task<> Engine::Execution::answered(Record record, Answer answer, std::optional<R
       written = co_await write_outcome(told, std::move(*tried), [&] { return complete(outcome_); });
       break;
     case OutcomeClass::retry:
-      written = co_await write_outcome(told, co_await release({fence, false}),
-                                       [&] { return release({fence, false}); });
+      written = co_await write_outcome(told, co_await release({fence, false}), [&] {
+        return release({fence, false});
+      });
       break;
     case OutcomeClass::unknown: {
       // The status alone, or the upstream's own word (Onceward-Outcome)?
       const bool by_status = command_.policy->outcomes.of(status) == OutcomeClass::unknown;
       seen.cause = by_status ? UnknownCause::upstream_status : UnknownCause::declared;
-      written = co_await write_outcome(told, co_await mark_unknown({fence, seen}),
-                                       [&] { return mark_unknown({fence, seen}); });
+      written = co_await write_outcome(told, co_await mark_unknown({fence, seen}), [&] {
+        return mark_unknown({fence, seen});
+      });
       break;
     }
   }

@@ -6,11 +6,12 @@
 #include <functional>
 
 #include "base/task.hpp"
+#include "engine/work.hpp"
 #include "onceward/store.hpp"
 
 namespace onceward {
 
-class LeaseKeeper {
+class LeaseKeeper final : public Hold {
  public:
   // `lapsed` is called when the lease is no longer ours for certain, at most once.
   LeaseKeeper(Executor& executor, const Clock& clock, Store& store, std::function<void()> lapsed)
@@ -20,7 +21,7 @@ class LeaseKeeper {
   // from there on the monotonic clock, our lease ends before the store's does.
   void start(const Fence& fence, Duration lease, MonoTime asked_at, MonoTime hold_until);
   // Whether the lease is still ours for certain, now or at a moment that was just measured.
-  bool is_held() const { return is_held(clock_.mono()); }
+  bool is_held() const override { return is_held(clock_.mono()); }
   bool is_held(MonoTime at) const { return at < lease_until_; }
   MonoTime lease_until() const { return lease_until_; }
   // co_await keeper.stop(): no renewal is on its way afterwards; await it before the keeper goes.

@@ -32,14 +32,26 @@ struct NoAnswer {
 };
 using Effect = std::variant<Answer, NotSent, NoAnswer>;
 
+// The right to send: the lease may end while the work waits for something.
+class Hold {
+ public:
+  virtual bool is_held() const = 0;  // by the clock, now
+
+ protected:
+  ~Hold() = default;
+};
+
 // What the work may tell its upstream, and until when it may hold the key.
 struct Grant {
   OperationId operation_id;
   Epoch epoch = 0;
   MonoTime hold_until{};
-  OwnerNonce owner{};  // of the claim: what a token for the upstream is made of
-  Duration age{};      // of the key when it was claimed: since its first claim, by the store's clock
-  MonoTime now{};      // measured just before
+  OwnerNonce owner{};          // of the claim: what a token for the upstream is made of
+  Duration age{};              // of the key when it was claimed: since its first claim, by the store's clock
+  MonoTime now{};              // measured just before, when the lease was held
+  const Hold* hold = nullptr;  // to be asked by who has waited since; null: unguarded
+
+  bool is_held() const { return !hold || hold->is_held(); }
 };
 
 class Work {

@@ -58,7 +58,8 @@ void BodyDecoder::reset(Body body) {
 }
 
 void BodyDecoder::skip(std::uint64_t bytes) {
-  ONCEWARD_ASSERT(bytes <= data_left());
+  ONCEWARD_ASSERT(state_ == State::length || state_ == State::chunk_data);
+  ONCEWARD_ASSERT(bytes <= left_);
   take(bytes);
 }
 

@@ -24,7 +24,7 @@ char* take_block() {
 }  // namespace
 
 Task<net::IoResult> LongPiece::read(net::Stream& stream, BodyDecoder& decoder, MonoTime deadline) {
-  co_await stream.breathe();
+  for (std::size_t i = 0; i < block_bytes / Buffer::block_bytes; ++i) co_await stream.breathe();
   while (true) {
     const net::IoStatus wait = co_await stream.readable(deadline);
     if (wait != net::IoStatus::ok) co_return net::IoResult{wait, 0};

@@ -1,6 +1,6 @@
 // LongPiece: a piece of a long body, read past the Buffer: in blocks of the Buffer's size a long body would
-// be cut into many pieces, each of which is sent on by itself. Has a block only while there is a piece in it,
-// so that whoever is slow holds none. One thread.
+// be cut into many pieces, each of which is sent on by itself. Has a block only while there is a piece in it:
+// who sends slowly holds none, who takes slowly holds one. One thread.
 #pragma once
 
 #include <string_view>

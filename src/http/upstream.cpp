@@ -27,7 +27,7 @@ void Lease::release() {
 }
 
 bool Lease::reused() const { return socket_->reused; }
-bool Lease::is_still(MonoTime now) const { return socket_->is_still(now); }
+bool Lease::is_still(MonoTime now) const { return socket_->stream.is_still(now); }
 
 Task<Sent> Lease::send(std::string_view head, std::string_view body, MonoTime deadline) {
   return socket_->send(head, body, {}, deadline);
@@ -101,7 +101,7 @@ Task<Result<Lease>> Upstream::connect(MonoTime deadline) {
   if (must_wait) {
     // Most likely a connection was given back for us.
     while (auto socket = pool->pop_idle())
-      if (socket->is_still(net::Worker::now())) co_return Lease(pool, std::move(socket));
+      if (socket->stream.is_still(net::Worker::now())) co_return Lease(pool, std::move(socket));
   }
   auto socket = co_await pool->open(deadline);
   if (!socket) {

@@ -44,6 +44,7 @@ void UpstreamPool::give_back(Socket socket) {
     socket->in.unpin();
     socket->in.drop();
     socket->long_piece.drop();
+    socket->stream.begins_idle();
     socket->idle_since = net::Worker::recently();
     idle.push_back(std::move(socket));
     if (!reaper.armed()) worker.arm(reaper, net::Worker::recently() + options.idle_timeout);
@@ -54,8 +55,8 @@ void UpstreamPool::give_back(Socket socket) {
 
 void UpstreamPool::drop_old() {
   const MonoTime now = net::Worker::now();
-  std::erase_if(idle,
-                [&](const Socket& socket) { return !is_usable(*socket, now) || !socket->is_still(now); });
+  std::erase_if(
+      idle, [&](const Socket& socket) { return !is_usable(*socket, now) || !socket->stream.is_still(now); });
   if (!idle.empty()) worker.arm(reaper, now + options.idle_timeout);
 }
 
@@ -82,6 +83,7 @@ Task<Result<UpstreamPool::Socket>> UpstreamPool::open_at(net::SocketAddress addr
   const Result<Done> connected =
       co_await net::finish_connect(socket->stream, tls.get(), url.host, options.tls.verify, deadline);
   if (!connected) co_return unreachable(url, connected.error().message);
+  socket->stream.begins_idle();
   co_return std::move(socket);
 }
 

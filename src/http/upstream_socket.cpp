@@ -19,11 +19,12 @@ void UpstreamSocket::begin_lease() {
   head.clear();
   searched = piece_bytes = 0;
   bytes_seen = 0;
-  ended = false;
+  ended = used = false;
 }
 
 bool UpstreamSocket::reusable() const {
-  return ended && !send_failed && head.keep_alive && in.unread().size() == piece_bytes && !stream.broken();
+  const bool is_over = ended && head.keep_alive && in.unread().size() == piece_bytes;
+  return (is_over || !used) && !send_failed && !stream.broken();
 }
 
 Sent UpstreamSocket::sent(bool whole, std::uint64_t before) {
@@ -34,6 +35,7 @@ Sent UpstreamSocket::sent(bool whole, std::uint64_t before) {
 
 Task<Sent> UpstreamSocket::send(std::string_view first, std::string_view second, std::string_view third,
                                 MonoTime deadline) {
+  used = true;
   const std::uint64_t before = stream.bytes_out();
   Task<bool> writing = stream.write_all(std::array{first, second, third}, deadline);
   if (const std::optional<bool> whole = writing.now()) return Task<Sent>::ready(sent(*whole, before));

@@ -34,10 +34,9 @@ struct UpstreamSocket {
   Task<BodyPiece> wait_for_piece(MonoTime deadline);
   Task<BodyStatus> read_more(std::size_t limit, std::string& out, MonoTime deadline);
 
-  bool is_still(MonoTime now) { return stream.is_still(idle_since, now); }  // see there; an idle one
-
-  void begin_lease();     // forgets the last answer
-  bool reusable() const;  // the answer ended cleanly and the upstream keeps the connection
+  void begin_lease();  // forgets the last answer
+  bool reusable()
+      const;  // nothing was sent, or the answer ended cleanly and the upstream keeps the connection
 
   net::Stream stream;
   Buffer in;
@@ -49,6 +48,7 @@ struct UpstreamSocket {
   std::size_t piece_bytes = 0;  // of the input, behind the last piece given out
   std::uint64_t bytes_seen = 0;
   bool reused = false;
+  bool used = false;  // by this lease
   bool send_failed = false;
   bool ended = false;  // the final answer is whole
   MonoTime idle_since{};

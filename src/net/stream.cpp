@@ -273,10 +273,11 @@ Task<bool> Stream::handshake(MonoTime deadline) {
 
 // A request sent on a connection that was already closed has an unknown outcome, which costs somebody more
 // than a system call. One look at all connections serves many.
-bool Stream::is_still(MonoTime since, MonoTime now) {
+bool Stream::is_still(MonoTime now) {
   if (!quiet()) return false;
   // TLS may have read ahead, and has messages of its own.
-  const bool is_known = !tls_ && !read_.ready && worker_.loop().has_seen_all(since, now) && !has_news;
+  const bool is_known =
+      !tls_ && !read_.ready && worker_.loop().has_seen_all(looks_before_idle_, now) && news == 0;
   return is_known || ask_whether_still();
 }
 

@@ -62,11 +62,14 @@ class Stream final : Watch {
   Task<bool> handshake(MonoTime deadline);
   const TlsSession& tls() const { return tls_; }
 
-  bool broken() const { return broken_ || closed_; }  // nobody can be at the other end any more
-  // A connection, idle `since`, that is neither closed nor has unexpected data: quiet() as far as the loop
-  // has heard, is_still() as far as can be known now.
+  bool broken() const {
+    return broken_ || closed_;
+  }  // nobody can be at the other end any more  // An idle connection that is neither closed nor has
+     // unexpected data: quiet() as far as the loop has heard,
+  // is_still() as far as can be known now.
+  void begins_idle() { looks_before_idle_ = worker_.loop().looks(); }
   bool quiet() const { return !broken() && !hung_up_; }
-  bool is_still(MonoTime since, MonoTime now);
+  bool is_still(MonoTime now);
   void shutdown_write();
   void close();           // wakes reader and writer; the descriptor goes with the object
   void close_now();       // close() that resumes them before it returns
@@ -104,6 +107,7 @@ class Stream final : Watch {
   bool broken_ = false;
   bool hung_up_ = false;  // the peer has sent its end: a short read is not the last one
   int steps_ = 0;         // since something had to wait
+  std::uint64_t looks_before_idle_ = 0;
   Side read_;
   Side write_;
   DeadlineTimer timer_;

@@ -10,7 +10,7 @@ class Watch {
  public:
   virtual void on_event(std::uint32_t events) = 0;
 
-  bool has_news = false;  // that the loop has fetched and on_event() has not been told
+  int news = 0;  // events that the loop has fetched and on_event() has not been told
 
  protected:
   ~Watch() = default;

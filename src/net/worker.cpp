@@ -21,7 +21,8 @@ constexpr auto deferred_at_most = std::chrono::microseconds(250);
 constexpr auto far_off = std::chrono::seconds(5);
 
 // How long what a look has shown counts as known. The end of a connection takes as long to come here from
-// another machine, so who must know that one is open is hardly worse off than if he had asked just now.
+// another machine, so who must know that one is open is hardly worse off than if he had asked just now; from
+// an upstream on this machine it takes less, and one that closes at that very moment may be missed.
 constexpr auto look_lasts = std::chrono::microseconds(100);
 
 struct Job : Completion {
@@ -150,7 +151,7 @@ void Worker::Loop::run_posted() {
   run_all(reverse(others));
 }
 
-// What an answer makes somebody ask is for the next round.
+// What an answer makes somebody send (the next one to requests that came together) is for the next round.
 void Worker::Loop::run_leaving() {
   while (!requests_.empty()) run_all(requests_.take());
   run_all(answers_.take());
@@ -160,17 +161,20 @@ void Worker::Loop::run_leaving() {
 bool Worker::Loop::fetch(int timeout_ms) {
   const int room = static_cast<int>(events_.size()) - fetched_;
   if (room == 0) return false;
+  ++looks_;
   epoll_event* const begin = events_.data() + fetched_;
   const int count = epoll_wait(epoll_, begin, room, timeout_ms);
   ONCEWARD_ASSERT(count >= 0 || errno == EINTR);
   for (epoll_event* event = begin; event < begin + count; ++event)
-    if (event->data.ptr) static_cast<Watch*>(event->data.ptr)->has_news = true;
+    if (event->data.ptr) ++static_cast<Watch*>(event->data.ptr)->news;
   fetched_ += std::max(count, 0);
-  return count >= 0 && count < room;
+  if (count < 0 || count == room) return false;
+  seen_all_by_ = looks_;
+  return true;
 }
 
-bool Worker::Loop::has_seen_all(MonoTime since, MonoTime now) {
-  if (seen_all_at_ > since && now - seen_all_at_ < look_lasts) return true;
+bool Worker::Loop::has_seen_all(std::uint64_t looks_before, MonoTime now) {
+  if (seen_all_by_ > looks_before && now - seen_all_at_ < look_lasts) return true;
   if (!fetch(0)) return false;
   seen_all_at_ = now;
   return true;
@@ -181,14 +185,14 @@ void Worker::Loop::dispatch() {
     const epoll_event& event = events_[static_cast<std::size_t>(told_++)];
     Watch* const watch = static_cast<Watch*>(event.data.ptr);
     if (!watch) continue;
-    watch->has_news = false;
+    --watch->news;
     watch->on_event(event.events);
   }
   told_ = fetched_ = 0;
 }
 
 int Worker::Loop::timeout_ms() const {
-  const bool has_work = fetched_ != 0 || !deferred.empty() || !own_.empty() || !requests_.empty();
+  const bool has_work = fetched_ != 0 || has_own_work() || !deferred.empty();
   if (has_work || posted_.load(std::memory_order_acquire)) return 0;
   const auto next = timers.next();
   if (!next) return -1;
@@ -207,8 +211,7 @@ void Worker::Loop::run() {
     const bool is_all = fetch(timeout_ms());
     looked_at_ = Worker::now();
     if (is_all) seen_all_at_ = looked_at_;
-    const bool is_quiet =
-        fetched_ == 0 && own_.empty() && requests_.empty() && !posted_.load(std::memory_order_relaxed);
+    const bool is_quiet = fetched_ == 0 && !has_own_work() && !posted_.load(std::memory_order_relaxed);
     dispatch();
     timers.fire(looked_at_);
     run_posted();
@@ -216,6 +219,7 @@ void Worker::Loop::run() {
     if (is_quiet || looked_at_ - deferred_since_ >= deferred_at_most) deferred.run();
   }
   deferred.run();
+  fetched_ = told_ = 0;
   looked_at_ = {};
   owner_.store({}, std::memory_order_relaxed);
   end_file_events();  // who hears of it finds no loop that could be left something to do

@@ -26,9 +26,11 @@ struct Worker::Loop {
   void forget(Watch& watch);
   // For those who do not live on this thread; its own thread only.
   bool watch(int fd, FileWatch& watch);
-  // Whether all that had come until a moment ago, and after `since`, is known: who has no news then has none.
-  // Looks if need be; false if there was more than one look could take.
-  bool has_seen_all(MonoTime since, MonoTime now);
+  // Whether all that had come until a moment ago is known, by a look that began when looks() was already
+  // beyond what is given: who has no news then has none. Looks if need be; false if there was more than it
+  // could take.
+  bool has_seen_all(std::uint64_t looks_before, MonoTime now);
+  std::uint64_t looks() const { return looks_; }
 
   void leave(Completion& completion, Leaving what);
   void defer(Deferred& what);
@@ -55,6 +57,7 @@ struct Worker::Loop {
 
   static void run_all(Completion* next);
   bool fetch(int timeout_ms);
+  bool has_own_work() const { return !own_.empty() || !requests_.empty() || !answers_.empty(); }
   void dispatch();
   void run_posted();
   void run_leaving();
@@ -73,6 +76,8 @@ struct Worker::Loop {
   std::array<epoll_event, 128> events_{};
   int fetched_ = 0;
   int told_ = 0;  // of those fetched
+  std::uint64_t looks_ = 0;
+  std::uint64_t seen_all_by_ = 0;  // the last look that saw all
   MonoTime seen_all_at_{};
 };
 

@@ -242,7 +242,6 @@ class PairOfStreams {
 };
 
 // What was seen long ago is not what is.
-constexpr MonoTime long_ago{};
 MonoTime in_seconds(int count) { return Worker::now() + std::chrono::seconds(count); }
 
 TEST(Worker, LooksAnewToKnowWhetherAConnectionIsStill) {
@@ -250,16 +249,16 @@ TEST(Worker, LooksAnewToKnowWhetherAConnectionIsStill) {
   for (const bool closes : {true, false}) {
     PairOfStreams pair(worker), other(worker);
     worker.run([&] {
-      EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(1)));
+      EXPECT_TRUE(pair.here->is_still(in_seconds(1)));
       other.say();
-      EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(2)));
+      EXPECT_TRUE(pair.here->is_still(in_seconds(2)));
       if (closes)
         pair.close_peer();
       else
         pair.say();
-      EXPECT_FALSE(pair.here->is_still(long_ago, in_seconds(3)));
+      EXPECT_FALSE(pair.here->is_still(in_seconds(3)));
       EXPECT_TRUE(other.here->quiet());
-      EXPECT_FALSE(other.here->is_still(long_ago, in_seconds(4)));
+      EXPECT_FALSE(other.here->is_still(in_seconds(4)));
     });
   }
 }
@@ -269,9 +268,10 @@ TEST(Worker, DoesNotTakeALookForAnAnswerThatWasBeforeTheConnectionWasIdle) {
   PairOfStreams pair(worker);
   worker.run([&] {
     const MonoTime now = Worker::now();
-    EXPECT_TRUE(pair.here->is_still(long_ago, now));
+    EXPECT_TRUE(pair.here->is_still(now));
+    pair.here->begins_idle();
     pair.close_peer();
-    EXPECT_FALSE(pair.here->is_still(now, now));
+    EXPECT_FALSE(pair.here->is_still(now));
   });
 }
 
@@ -282,9 +282,9 @@ TEST(Worker, AsksTheConnectionItselfWhenALookCannotTakeAllThatHasCome) {
   PairOfStreams pair(worker);
   worker.run([&] {
     for (auto& other : others) other->say();
-    EXPECT_TRUE(pair.here->is_still(long_ago, in_seconds(1)));
+    EXPECT_TRUE(pair.here->is_still(in_seconds(1)));
     pair.close_peer();
-    EXPECT_FALSE(pair.here->is_still(long_ago, in_seconds(2)));
+    EXPECT_FALSE(pair.here->is_still(in_seconds(2)));
   });
 }
 
@@ -297,13 +297,55 @@ TEST(Worker, TellsWhatALookHasFoundInItsOrder) {
     spawn(hear_then_go_on(*first.here, "the first", seen, both_done));
     spawn(hear_then_go_on(*second.here, "the second", seen, both_done));
     first.say();
-    EXPECT_TRUE(idle.here->is_still(long_ago, in_seconds(1)));
+    EXPECT_TRUE(idle.here->is_still(in_seconds(1)));
     second.say();
-    EXPECT_TRUE(idle.here->is_still(long_ago, in_seconds(2)));
+    EXPECT_TRUE(idle.here->is_still(in_seconds(2)));
     EXPECT_TRUE(seen.empty());
   });
   both_done.get_future().get();
   EXPECT_EQ(seen.front(), "the first hears");
+}
+
+// Two events of one connection may wait to be told; hearing of the first is not hearing of the second.
+Task<> ask_when_heard(Stream& stream, Stream& about, bool& is_still, std::promise<void>& done) {
+  co_await stream.readable(MonoTime::max());
+  is_still = about.is_still(in_seconds(10));
+  done.set_value();
+}
+
+TEST(Worker, DoesNotForgetNewsBehindNews) {
+  WorkerThread worker;
+  PairOfStreams idle(worker), asking(worker), other(worker);
+  bool is_still = true;
+  std::promise<void> done;
+  worker.run([&] {
+    spawn(ask_when_heard(*asking.here, *idle.here, is_still, done));
+    // Once what was said has been read, its event tells of room to write only.
+    idle.say();
+    std::array<char, 16> into{};
+    EXPECT_EQ(idle.here->try_read(into).bytes, 1U);
+    EXPECT_TRUE(other.here->is_still(in_seconds(1)));
+    asking.say();
+    EXPECT_TRUE(other.here->is_still(in_seconds(2)));
+    idle.close_peer();
+    EXPECT_TRUE(other.here->is_still(in_seconds(3)));
+  });
+  done.get_future().get();
+  EXPECT_FALSE(is_still);
+}
+
+Task<> say_twice(Worker& worker, std::promise<void>& done) {
+  co_await RoundEnd(worker, Leaving::answer);
+  co_await RoundEnd(worker, Leaving::answer);
+  done.set_value();
+}
+
+// As requests that came together make them.
+TEST(Worker, AnAnswerBehindAnAnswerNeedsNoEvent) {
+  std::promise<void> done;
+  WorkerThread worker;
+  worker.run([&] { spawn(say_twice(*worker, done)); });
+  done.get_future().get();
 }
 
 struct Noted : Deferred {

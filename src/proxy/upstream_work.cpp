@@ -47,12 +47,12 @@ Task<Effect> UpstreamWork::execute(Grant grant) {
   head->write(*text_, request_.body.size(), grant);
   const MonoTime deadline = began_ + upstream_->options().timeout;
   if (fails_at(Failpoint::send_before))
-    return send_and_receive(Task<Sent>::ready(Sent::nothing_left), deadline);
-  if (lease_.reused() && !lease_.is_still(began_))
-    return send_and_receive(Task<Sent>::ready(Sent::nothing_left), deadline);
+    return send_and_receive(grant, Task<Sent>::ready(Sent::nothing_left), deadline);
+  if (!lease_.is_still(began_)) return send_on_another(grant, deadline);
   Task<Sent> sending = lease_.send(*text_, request_.body, deadline);
-  if (sending.now() != Sent::ok) return send_and_receive(std::move(sending), deadline);
-  if (fails_at(Failpoint::send_after)) return send_and_receive(Task<Sent>::ready(Sent::maybe_sent), deadline);
+  if (sending.now() != Sent::ok) return send_and_receive(grant, std::move(sending), deadline);
+  if (fails_at(Failpoint::send_after))
+    return send_and_receive(grant, Task<Sent>::ready(Sent::maybe_sent), deadline);
   return receive(deadline);
 }
 
@@ -61,15 +61,24 @@ Task<Effect> UpstreamWork::send_nothing() {
   co_return NotSent{"the key is too old"};
 }
 
-// What could not be sent at once and whole.
-Task<Effect> UpstreamWork::send_and_receive(Task<Sent> sending, MonoTime deadline) {
-  Sent sent = co_await sending;
-  if (sent == Sent::nothing_left && lease_.reused()) {
-    // An idle connection that turned out to be closed before the kernel was given a byte, or took one.
-    const Result<Done> again = co_await prepare();
-    if (!again) co_return over(NotSent{again.error().message});
-    sent = co_await lease_.send(*text_, request_.body, deadline);
+// The connection turned out to be closed before the kernel was given a byte, or took one.
+Task<Effect> UpstreamWork::send_on_another(Grant grant, MonoTime deadline) {
+  lease_.close();
+  lease_.release();  // its place is the other's
+  const Result<Done> connected = co_await prepare();
+  if (!connected) co_return over(NotSent{connected.error().message});
+  // Connecting may have taken long, and somebody else may think by now that nothing will be sent any more.
+  if (Worker::now() >= send_before || !grant.is_held()) {
+    lease_.release();
+    co_return over(NotSent{"the request's time was over before it could be sent"});
   }
+  co_return co_await send_and_receive(grant, lease_.send(*text_, request_.body, deadline), deadline);
+}
+
+// What could not be sent at once and whole.
+Task<Effect> UpstreamWork::send_and_receive(Grant grant, Task<Sent> sending, MonoTime deadline) {
+  Sent sent = co_await sending;
+  if (sent == Sent::nothing_left && lease_.reused()) co_return co_await send_on_another(grant, deadline);
   if (sent == Sent::nothing_left) {
     lease_ = {};
     co_return over(NotSent{"the connection to the upstream was closed before anything was sent"});

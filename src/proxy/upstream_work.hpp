@@ -65,7 +65,8 @@ class UpstreamWork final : public Work {
   using Sent = http::Sent;
 
   Task<Effect> send_nothing();
-  Task<Effect> send_and_receive(Task<Sent> sending, MonoTime deadline);
+  Task<Effect> send_on_another(Grant grant, MonoTime deadline);
+  Task<Effect> send_and_receive(Grant grant, Task<Sent> sending, MonoTime deadline);
   Task<Effect> receive(MonoTime deadline);
   void take_head(const http::ResponseHead& answer);
   // After anything but the head of a final answer. Nothing: that has come after all.

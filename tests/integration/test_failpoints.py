@@ -58,7 +58,9 @@ def test_the_upstream_has_its_time_however_long_the_worker_was_busy_before(serve
 @needs_failpoints
 @STORES
 def test_a_connection_that_the_upstream_closes_while_the_store_thinks_is_not_used(serve, own_upstream, key, store):
-    proxy = serve(store, to=own_upstream, workers=1, env=arm("claim.before:sleep=1500@2"))
+    # There is no other place for the connection that replaces it.
+    proxy = serve(store, to={"url": own_upstream.url, "max_connections": 1}, workers=1,
+                  env=arm("claim.before:sleep=1500@2"))
     expect.first_answer(proxy.post(key=key + "-warm"))
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(proxy.post, key=key)
@@ -66,6 +68,32 @@ def test_a_connection_that_the_upstream_closes_while_the_store_thinks_is_not_use
         own_upstream.close_connections()
         expect.first_answer(second.result())
     assert own_upstream.effects(key) == 1
+
+
+@needs_failpoints
+def test_a_new_connection_that_the_upstream_closes_while_the_store_thinks_is_not_used(serve, own_upstream, key):
+    proxy = serve(to=own_upstream, workers=1, env=arm("claim.before:sleep=1500"))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(proxy.post, key=key)
+        eventually(lambda: was_passed(proxy, "claim.before"))
+        eventually(lambda: own_upstream.open_connections == 1)
+        own_upstream.close_connections()
+        expect.first_answer(first.result())
+    assert own_upstream.effects(key) == 1
+
+
+@needs_failpoints
+def test_nothing_is_sent_on_a_replaced_connection_once_the_lease_has_ended(serve, own_upstream, key):
+    """Connecting anew takes longer than the lease: others may think that nothing will be sent any more."""
+    proxy = serve(operations=[operation("/orders", **SHORT)], to=own_upstream, workers=1,
+                  env=arm("claim.before:sleep=1000@2,connect.before:sleep=3000@2"))
+    expect.first_answer(proxy.post(key=key + "-warm"))
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(proxy.post, key=key)
+        eventually(lambda: was_passed(proxy, "claim.before"))
+        own_upstream.close_connections()
+        expect.problem(second.result(), 503, STORE_DOWN)
+    assert own_upstream.effects(key) == 0
 
 
 # -- before the claim ----------------------------------------------------------------------------------

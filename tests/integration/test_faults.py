@@ -92,6 +92,14 @@ def test_an_idle_connection_that_the_upstream_closed_is_not_used(serve, own_upst
     assert sum(own_upstream.effects(f"{key}-{number}") for number in range(5)) == 5
 
 
+def test_a_replay_leaves_the_connection_that_it_did_not_need(serve, own_upstream, key):
+    proxy = serve(to=own_upstream, workers=1)
+    for number in range(5):
+        expect.first_answer(proxy.post(key=f"{key}-{number}"))
+        assert proxy.post(key=f"{key}-{number}").replayed
+    assert [own_upstream.of_key(f"{key}-{number}")[0].index for number in range(5)] == [0, 1, 2, 3, 4]
+
+
 def test_an_upstream_that_closes_after_every_answer_is_no_problem(zoo, upstream, key):
     script = upstream.script(raw(message(201, [("Connection", "close")], b"x")))
     for number in range(5):

@@ -168,3 +168,16 @@ def test_replays_go_on_while_the_upstream_is_down(serve, own_upstream, key, othe
     for _ in range(3):
         expect.replay_of(proxy.post(key=key), first)
     expect.problem(proxy.post(key=other_key), 502, "UPSTREAM_UNREACHABLE")
+
+
+def test_replays_that_were_asked_for_together_do_not_wait_for_anything(serve, key):
+    proxy = serve(workers=1)
+    order = request_bytes("POST", "/orders", key=key, json={})
+    with proxy.connect() as connection:
+        connection.send(order)
+        assert connection.read("POST").status == 201
+        began = time.monotonic()
+        connection.send(order * 30)
+        assert all(connection.read("POST").replayed for _ in range(30))
+    # Answers that nothing wakes the loop for would wait for its timers, half a second each or more.
+    assert time.monotonic() - began < 5
