@@ -64,17 +64,15 @@ Task<> Engine::Execution::answered(Record record, Answer answer, std::optional<R
       written = co_await write_outcome(told, std::move(*tried), [&] { return complete(outcome_); });
       break;
     case OutcomeClass::retry:
-      written = co_await write_outcome(told, co_await release({fence, false}), [&] {
-        return release({fence, false});
-      });
+      written = co_await write_outcome(told, co_await release({fence, false}),
+                                       [&] { return release({fence, false}); });
       break;
     case OutcomeClass::unknown: {
       // The status alone, or the upstream's own word (Onceward-Outcome)?
       const bool by_status = command_.policy->outcomes.of(status) == OutcomeClass::unknown;
       seen.cause = by_status ? UnknownCause::upstream_status : UnknownCause::declared;
-      written = co_await write_outcome(told, co_await mark_unknown({fence, seen}), [&] {
-        return mark_unknown({fence, seen});
-      });
+      written = co_await write_outcome(told, co_await mark_unknown({fence, seen}),
+                                       [&] { return mark_unknown({fence, seen}); });
       break;
     }
   }

@@ -88,7 +88,10 @@ Lease Upstream::checkout_idle() {
   Lease lease = reserve_idle();
   if (!lease) return lease;
   const MonoTime now = net::Worker::now();
-  while (lease && !lease.is_still(now)) lease = reserve_idle();
+  while (lease && !lease.is_still(now)) {
+    lease.close();  // else it would go back, to be found again
+    lease = reserve_idle();
+  }
   return lease;
 }
 

@@ -176,6 +176,29 @@ TEST_F(UpstreamTest, AConnectionClosedWhileIdleIsNotHandedOut) {
   }
 }
 
+// None of them may come back to be looked at again.
+TEST_F(UpstreamTest, ConnectionsThatSpokeWhileIdleAreForgotten) {
+  make();
+  std::vector<Raw> peers;
+  std::vector<Lease> leases(3);
+  for (Lease& used : leases) {
+    connect();
+    peers.push_back(listener.accept());
+    ASSERT_EQ(send(), Sent::ok);
+    peers.back().read_until("\r\n\r\nab");
+    peers.back().send("HTTP/1.1 204 No Content\r\n\r\n");
+    ASSERT_EQ(read_head(), HeadStatus::head);
+    worker.run([&] { used = std::move(lease); });
+  }
+  worker.run([&] {
+    for (Lease& used : leases) used.release();
+    EXPECT_EQ(upstream->idle(), 3U);
+  });
+  for (Raw& peer : peers) peer.send("HTTP/1.1 408 Request Timeout\r\n\r\n");
+  EXPECT_FALSE(checkout_idle());
+  worker.run([&] { EXPECT_EQ(upstream->idle(), 0U); });
+}
+
 TEST_F(UpstreamTest, AnAnswerAfterATimeoutIsNotLost) {
   make();
   connect();
